@@ -65,7 +65,12 @@ def tell_rejects(conf: Config, by_source: Mapping[str, Summary]) -> None:
     for name, one in by_source.items():
         refused = [*one.reject_lines, *one.unreadable]
         if threshold is not None and len(refused) > threshold:
-            message = f"source {name}: {len(refused)} of {counted(one.seen, 'dump')} refused, more than {threshold}"
+            parts = [f"{one.rejected + one.left_out} of {counted(one.seen, 'dump')}"]
+            if one.refused_messages:
+                parts.append(f"{counted(one.refused_messages, 'message')} of logs")
+            if others := len(one.unreadable) - one.left_out:  # links, folders, logs
+                parts.append(counted(others, "other path"))
+            message = f"source {name}: {', '.join(parts)} refused, more than {threshold}"
             facts = {"source": name, "rejected": len(refused), "seen": one.seen, "threshold": threshold}
             _emit(REJECTS, name, message, **facts, rejects=refused[:_SHOWN])
 

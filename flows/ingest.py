@@ -151,7 +151,8 @@ def _final_state(summary: Summary, failing_share: float, by_source: Mapping[str,
     for name, one in by_source.items():
         if one.endings is not None:
             return Failed(message=f"{name}: {lines(one)[0]}")
-    refused = summary.rejected + len(summary.unreadable)
+    # A log is no dump, and one that cannot be read or placed would fail each pass that finds nothing new.
+    refused = summary.rejected + len(summary.unreadable) - summary.unreadable_logs
     # What was seen before, loaded or refused, was told then. One dump alone is no share: what is known is beside it.
     judged = summary.rows["observations"] + refused if refused > 1 else summary.seen - summary.known_rejected
     if judged and refused / judged > failing_share:
@@ -159,6 +160,8 @@ def _final_state(summary: Summary, failing_share: float, by_source: Mapping[str,
         return Failed(message=f"{said}, more than {failing_share:.0%}")
     if summary.exit_code:
         said = f"{summary.rejected} of {counted(summary.seen, 'dump')} refused"
+        if summary.refused_messages:
+            said += f", {counted(summary.refused_messages, 'message')} of logs refused"
         return Completed(
             name="Completed with rejects",
             message=f"{said}, {len(summary.unreadable)} not readable",

@@ -41,7 +41,9 @@ def lock(
     ] = False,
     accept: Annotated[
         list[str] | None,
-        typer.Option("--accept", help="Write this program alone and keep the reason --why; repeat for more."),
+        typer.Option(
+            "--accept", help="Write this function, or program_id, alone and keep the reason --why; repeat for more."
+        ),
     ] = None,
     why: Annotated[str | None, typer.Option("--why", help="With --accept: why the program may take more.")] = None,
     file: Annotated[Path, typer.Option("--file", help="The file.")] = Path("memory.lock"),
@@ -113,17 +115,21 @@ def lock(
     with _dumps([*(sources or []), *(source or [])], file, chip, warehouse, wait) as (_, fresh):
         pass
     _note(fresh)
-    names = _names(accept, fresh) if accept else None
+    accepted = _accepted(accept, fresh) if accept else None
     with held(file):
         kept = read_mendable(file) if update or accept or file.exists() else Mendable([{}])
         removed: set[str] = set()
         if not update and not accept:  # written anew: of what was there only reasons stay
             removed = {f"{key[0]} ({key[2]})" for side in kept.sides for key in side if key not in fresh.entries}
             kept = Mendable([{key: one for key, one in side.items() if key in fresh.entries} for side in kept.sides])
-        new = updated(kept, fresh, names, why or "")
+        new = updated(kept, fresh, accepted, why or "")
         write_lock(file, new)
     before = kept.sides[0] if kept.sides else {}
-    moved = [key for key, entry in new.entries.items() if key not in before or before[key].told != entry.told]
+    moved = [
+        key
+        for key, entry in new.entries.items()
+        if key not in before or before[key].told != entry.told or key in (accepted or ())
+    ]
     chips = ", ".join(new.chips)
     say(f"{file}: {counted(len(new.entries), 'program')} ({chips}), {len(moved):,} written")
     if removed:
@@ -233,16 +239,16 @@ def _note(found: "Lock") -> None:
         say(f"bufferhouse: {printable(note)}")
 
 
-def _names(accept: Sequence[str], fresh: "Lock") -> set[str]:
-    """Return the functions that words mean: their names, or program_ids."""
-    names: set[str] = set()
+def _accepted(accept: Sequence[str], fresh: "Lock") -> set[tuple[str, str, int]]:
+    """Return the entries that words mean: all of a function, or those with a program_id."""
+    keys: set[tuple[str, str, int]] = set()
     known = {entry.function for entry in fresh.entries.values()}
     for word in accept:
-        meant = {key[0] for key in fresh.entries if word in (key[0], str(key[2]))}
+        meant = {key for key in fresh.entries if word in (key[0], str(key[2]))}
         if not meant:
             raise UsageError(f"--accept: there is no dump of a program {word!r}{did_you_mean(word, sorted(known), 3)}")
-        names |= meant
-    return names
+        keys |= meant
+    return keys
 
 
 def _links(site: str | None, source_url: str | None) -> "Links":

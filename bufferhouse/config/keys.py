@@ -75,7 +75,10 @@ def duration(value: Any) -> float:
 
 def age(value: Any) -> float:
     """Return seconds, more than none: what is older is removed. A number without a unit is easily meant as days."""
-    seconds = duration(value)
+    try:
+        seconds = duration(value)
+    except ValueError:
+        seconds = 0.0  # its message expects seconds, which 90 of somebody who means days would become
     if seconds == 0 or (not isinstance(value, str) and seconds < _UNITS["d"]):
         raise ValueError("an age like 90d or 12h")
     return seconds

@@ -235,6 +235,11 @@ def unknown_files(
     summary.unreadable += discovery.refused
     summary.runs = list(discovery.runs)
     summary.undescribed = _undescribed(discovery, roots)
+    summary.run_files_below = {
+        name: (discovery.run_files_below[name], discovery.runs[name].root)
+        for name in summary.undescribed
+        if name in discovery.run_files_below
+    }
     summary.unread_keys = {
         name: run.unread_keys for name, run in discovery.runs.items() if run.unread_keys and name not in roots
     }

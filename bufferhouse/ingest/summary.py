@@ -12,14 +12,17 @@ from bufferhouse.warehouse.load import Loaded
 
 _COUNTS = (
     *("seen", "new", "known", "ignored", "rejected", "known_rejected", "left_out", "bytes", "late", "waiting_dumps"),
-    *("logs", "messages", "refused_messages"),
+    *("logs", "messages", "refused_messages", "unreadable_logs"),
 )
 _LISTS = (
     *("unreadable", "reject_lines", "head_faults", "log_notes"),
     *("runs", "waiting", "archives", "undescribed"),
 )
 
-_MAPPINGS = ("other_names", "other_facts", "other_endings", "pruned", "unread_keys", "rows", "warnings")
+_MAPPINGS = (
+    *("other_names", "other_facts", "other_endings", "pruned", "unread_keys", "rows", "warnings"),
+    "run_files_below",
+)
 
 
 @dataclass(slots=True)
@@ -31,13 +34,15 @@ class Summary:
     complete. A `fault` is why a source could not be looked at, or not to its end; `error` is the exception. `archives`
     lie beside dumps, unopened. `other_names` gives for runs the name that their run.json says, `other_facts` what call
     or run.json say of them otherwise than the warehouse, `undescribed` are new runs, not all of whose dumps wait,
-    without a compiler or a platform, `unread_keys` what the run.json of new runs has besides the keys that are read.
+    without a compiler or a platform, `run_files_below` gives for some of them a run.json further below than the run's
+    own directory, which is not read, and that directory. `unread_keys` is what the run.json of new runs has besides the
+    keys that are read.
     `other_endings` counts by run the dumps that it has twice, as they lie there compressed in another way than when
     they were seen. `pruned` counts by run the dumps that a configured source still has of runs that retention removed;
     they are left out. `endings` counts by ending what was found where no dump was; elsewhere it is None. `logs` were
     read, and hold new `messages` about programs that did not fit, and `refused_messages`, which are no dumps that were
-    rejected; `log_notes` are about what was left out of them. `reparsed` dumps of the warehouse were parsed again; None
-    where nobody asked for it.
+    rejected; `unreadable_logs` counts the logs among `unreadable`, `log_notes` are about what was left out of them.
+    `reparsed` dumps of the warehouse were parsed again; None where nobody asked for it.
     """
 
     seen: int = 0
@@ -65,6 +70,7 @@ class Summary:
     error: Exception | None = None
     archives: list[str] = field(default_factory=list)
     undescribed: list[str] = field(default_factory=list)
+    run_files_below: dict[str, tuple[str, str]] = field(default_factory=dict)
     unread_keys: dict[str, list[str]] = field(default_factory=dict)
     other_names: dict[str, str] = field(default_factory=dict)
     other_facts: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -74,6 +80,7 @@ class Summary:
     logs: int = 0
     messages: int = 0
     refused_messages: int = 0
+    unreadable_logs: int = 0
     reparsed: int | None = None
 
     def note_nothing(self, discovery: Discovery) -> None:
@@ -109,6 +116,7 @@ class Summary:
         self.refused_messages += len(loaded.rejects)
         self.reject_lines += loaded.rejects
         self.unreadable += loaded.unreadable
+        self.unreadable_logs += len(loaded.unreadable)
         self.log_notes += loaded.notes
         self.rows.update(loaded.rows)
 

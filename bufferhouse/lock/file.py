@@ -428,11 +428,11 @@ def _key_in(text: str) -> tuple[str, str, int] | None:
     return _key_of(found)
 
 
-def updated(kept: Mendable, fresh: Lock, programs: Iterable[str] | None = None, why: str = "") -> Lock:
+def updated(kept: Mendable, fresh: Lock, programs: Iterable[tuple[str, str, int]] | None = None, why: str = "") -> Lock:
     """Return what a file holds after an update: entries of the dumps where they moved, all others as they were.
 
-    With `programs` only those move; `why` is kept with them as the reason. A reason stays with the bytes that it
-    explains: where they move without one, it goes. Programs without a dump stay.
+    With `programs`, keys of entries, only those move; `why` is kept with them as the reason. A reason stays with the
+    bytes that it explains: where they move without one, it goes. Programs without a dump stay.
 
     Raises:
         LockFault: the sides of a merge differ in a program that has no dump, or an entry cannot be read and has none.
@@ -443,11 +443,11 @@ def updated(kept: Mendable, fresh: Lock, programs: Iterable[str] | None = None, 
         # An update is no way out where nothing tells of which program a fault is.
         problem if key is not None else f"{problem.removesuffix(f'; {_WAY_OUT}')}; {_ANEW}"
         for key, problem in kept.broken
-        if key not in fresh.entries or (wanted is not None and fresh.entries[key].function not in wanted)
+        if key not in fresh.entries or (wanted is not None and key not in wanted)
     ]
     for key in {key: None for side in kept.sides for key in side}:
         sides = [side[key] for side in kept.sides if key in side]
-        if key in fresh.entries and (wanted is None or key[0] in wanted):
+        if key in fresh.entries and (wanted is None or key in wanted):
             continue
         if any(one.told != sides[0].told for one in sides[1:]):
             faults.append(
@@ -457,7 +457,7 @@ def updated(kept: Mendable, fresh: Lock, programs: Iterable[str] | None = None, 
     if faults:
         raise LockFault("\n".join(faults[:_MOST_SHOWN]))
     for key, entry in fresh.entries.items():
-        if wanted is not None and key[0] not in wanted:
+        if wanted is not None and key not in wanted:
             continue
         sides = [side[key] for side in kept.sides if key in side]
         same = next((one for one in sides if one.told == entry.told), None)

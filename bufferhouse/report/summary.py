@@ -93,6 +93,7 @@ def _lines(summary: Summary, plan: bool) -> list[str]:
         result.append(_unread_keys(summary.unread_keys))
     if summary.undescribed:
         result.append(_undescribed(summary.undescribed))
+        result += _run_files_below([name for name in summary.undescribed if name in summary.run_files_below], summary)
     warnings = {name: count for name, count in summary.warnings.items() if name not in (UNREADABLE, INCOMPLETE)}
     # Those left out are listed file by file above.
     return result + [f"warning: check {name} found {counted(count, 'offender')}" for name, count in warnings.items()]
@@ -143,6 +144,17 @@ def _undescribed(runs: list[str]) -> str:
         f"warning: run {_first_of(runs)}: compiler or platform not known; set them in a run.json beside the dumps, or "
         f"with: bufferhouse runs set {_word(runs[0])} compiler=… compiler_version=… platform=…"
     )
+
+
+def _run_files_below(runs: list[str], summary: Summary) -> list[str]:
+    """Return where the run.json of a run belongs, if one lies beside its dumps, which are further below."""
+    if not runs:
+        return []
+    path, root = summary.run_files_below[runs[0]]
+    return [
+        f"warning: run {_first_of(runs)}: {printable(path)} is not read, as the directory of the run is "
+        f"{printable(root)}; put the run.json there"
+    ]
 
 
 def _first_of(runs: list[str]) -> str:

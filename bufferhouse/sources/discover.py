@@ -38,7 +38,7 @@ from bufferhouse.sources.directory import (
 )
 from bufferhouse.sources.found import PORTION, Found, FoundDumps, FoundRun, portions_of
 from bufferhouse.sources.logs import Log, logs_of_runs
-from bufferhouse.sources.run import RUN_FILE, Places, Run, RunFault, own_names, relative_to, root_of
+from bufferhouse.sources.run import RUN_FILE, Places, Run, RunFault, own_names, parent_of, relative_to, root_of
 from bufferhouse.sources.spool import Place, Spool
 
 Listing = Callable[[Tree], Iterable[Entry]]
@@ -54,7 +54,8 @@ _SIBLINGS = (SUFFIXES["values"], SUFFIXES["live_range"])
 class Files:
     """The files beside dumps, by path: parts of split dumps, module texts, protos, flags; logs; how many others.
 
-    `failed` are the paths of what XLA writes where a compilation runs out of memory, without their last suffix.
+    `failed` are the paths of what XLA writes where a compilation runs out of memory, without their last suffix;
+    `run_files` are those of each run.json.
     """
 
     siblings: dict[str, Entry] = field(default_factory=dict)
@@ -66,6 +67,7 @@ class Files:
     refused: list[str] = field(default_factory=list)
     logs: list[Entry] = field(default_factory=list)
     failed: set[str] = field(default_factory=set)
+    run_files: list[str] = field(default_factory=list)
 
     @property
     def is_empty(self) -> bool:
@@ -193,6 +195,8 @@ class Discovery:
     first file is not there, `archives` those that a walk came by and did not open, or that lie in another one; both
     count as ignored.
     `has_named_files` says whether a file was named, and not only found. `logs` may hold messages about the dumps.
+    `run_files_below` gives for a run whose directory the call or a pattern says a run.json further below, which is not
+    read, if there is one.
     """
 
     dumps: FoundDumps = field(default_factory=FoundDumps)
@@ -204,6 +208,7 @@ class Discovery:
     archives: list[str] = field(default_factory=list)
     has_named_files: bool = False
     logs: list[Log] = field(default_factory=list)
+    run_files_below: dict[str, str] = field(default_factory=dict)
 
 
 def discover(
@@ -268,6 +273,7 @@ class _Finding:
         self.unplaced_count = 0  # dumps that match no pattern of runs
         self.first_unplaced: str | None = None
         self.logs: list[Entry] = []
+        self.run_files: list[str] = []
         self.inner_archives: list[str] = []
 
     def take(self, portions: Iterable[dict[str, Entry]]) -> None:
@@ -283,6 +289,7 @@ class _Finding:
             found.endings += beside.endings
             self.refused += beside.refused
             self.logs += beside.logs
+            self.run_files += beside.run_files
             if candidates:
                 self.has_candidates = True
                 if self.places.run_name and self.places.only_base is None:
@@ -373,10 +380,25 @@ class _Finding:
         found.dumps.settle()
         found.refused += [f"{fault}; {counted(count, 'dump')} left out" for fault, count in self.faults.items()]
         found.refused += self.refused
+        if self.run_files and (self.places.has_pattern or self.places.run_name):
+            named = {root_of(run.directory): run.run_name for run in runs if run.run_name}
+            found.run_files_below = dict(_below(named, sorted(self.run_files, reverse=True)))
         if self.logs:
             there = {name: by_name[name][0].directory for name in found.runs}
             found.logs = list(logs_of_runs(self.logs, there, places=self.places, run_name=self.places.run_name))
         return found
+
+
+def _below(runs: Mapping[str, str], run_files: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the names of runs, which `runs` gives by directory, with a run.json that lies below and is of no run."""
+    for path in run_files:
+        directory = root_of(parent_of(path))
+        if directory not in runs:
+            above = parent_of(directory)
+            while above not in runs and above != directory:
+                directory, above = above, parent_of(above)
+            if above in runs:
+                yield runs[above], path
 
 
 def _portions(entries: Iterable[Entry], portion: int, *, is_whole: bool) -> Iterator[dict[str, Entry]]:
@@ -650,6 +672,7 @@ def _is_candidate(entry: Entry, files: Mapping[str, Entry], beside: Files, look_
         beside.flags[path] = entry
         return False
     if path.endswith(RUN_FILE) and path[-len(RUN_FILE) - 1 : -len(RUN_FILE)] in ("", "/", "!"):
+        beside.run_files.append(path)
         return False
     if is_log(name) and not ((look_inside or entry.is_explicit) and _begins_like_a_dump(entry)):
         beside.logs.append(entry)

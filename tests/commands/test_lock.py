@@ -82,6 +82,33 @@ def test_what_was_accepted_passes(locked: Path, tmp_path: Path):
     assert locked.read_text() == path.read_text()
 
 
+def test_a_program_is_accepted_alone_by_its_id(locked: Path, tmp_path: Path):
+    """A program_id takes no other signature of its function along; the name takes all. Each accepted one is counted."""
+    path = Path(shutil.copy(locked, tmp_path))
+    reshaped = CHECKOUT / "tests" / "data" / "reshaped" / "layers-4"
+    ((function, _, number),) = read_lock(locked).entries
+    words = ["lock", LOCKED / "kept", reshaped, "--file", path, "--why", "so"]
+    assert f"{path}: 1 program (cpu), 1 written\n" == call(*words, "--accept", number).err
+    assert [number] == [key[2] for key in read_lock(path).entries]
+    assert f"{path}: 2 programs (cpu), 2 written\n" == call(*words, "--accept", function).err
+
+
+def test_the_way_out_accepts_one_of_the_programs_of_a_name(tmp_path: Path):
+    """Where several are called alike, as those without a name are, it has the program_id, and works as printed."""
+    path, seeds = tmp_path / "memory.lock", CHECKOUT / "examples" / "fleet" / "seeds"
+    call("lock", seeds, "--file", path)
+    text = path.read_text()
+    before, after = (
+        (f"reserved_bytes = {size}\n", f"temp_bytes = {temp}\n") for size, temp in ((9760, 32), (9752, 24))
+    )
+    path.write_text(text.replace(before[0], after[0], 1).replace(before[1], after[1], 1))
+    (number,) = (key[2] for key, entry in read_lock(path).entries.items() if entry.spaces[0].reserved_bytes == 9752)
+    said = call("lock", "--check", seeds, "--file", path).out
+    assert f"--accept {number} --why REASON" in " ".join(said.split())
+    call("lock", seeds, "--file", path, "--accept", number, "--why", "so")
+    assert (1, 0) == (path.read_text().count('why = "so"'), call("lock", "--check", seeds, "--file", path).code)
+
+
 def test_a_refused_dump_does_not_pass(locked: Path, tmp_path: Path):
     """A dump that cannot be read is told with its place, and the check fails."""
     shutil.copytree(LOCKED / "kept", tmp_path / "run")

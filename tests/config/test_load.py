@@ -99,6 +99,7 @@ def test_without_a_file_there_are_defaults(tmp_path, monkeypatch):
         ("[[sources]]\nname = 'a'\npaths = 'x'\nruns_regex = '(?P<run>'", "bufferhouse.toml:4:1: expected a regular "
          "expression, and this one is none: missing ), unterminated subpattern at position 0; found '(?P<run>'"),
         ("[retention]\nolder_than = 90", "bufferhouse.toml:2:1: expected an age like 90d or 12h; found 90"),
+        ("[retention]\nolder_than = '90'", "bufferhouse.toml:2:1: expected an age like 90d or 12h; found '90'"),
         ("[retention]\nolder_than = '0d'", "bufferhouse.toml:2:1: expected an age like 90d or 12h; found '0d'"),
         (f"[warehouse]\nwait = 1{'0' * 400}", "bufferhouse.toml:2:1: expected seconds, or a duration like 90s, 5m, "
          f"1h or 30d; found 1{'0' * 78}…"),

@@ -43,6 +43,8 @@ pytest_plugins = ["tests.flows.prefect_server"]
 ROOT = CHECKOUT
 FLEET = ROOT / "examples" / "fleet"
 RUNS = ("jaxlib-0.9.0", "jaxlib-0.10.0", "seeds")
+FAILURES = ROOT / "examples" / "oom" / "libtpu-0.0.33"
+EARLY = ROOT / "examples" / "oom" / "libtpu-0.0.8" / "abort_rnn_t1" / "stderr.txt"  # given up before any dump
 SEED = FLEET / "seeds" / "000_f7d316536d8a2672.txt"
 
 
@@ -292,6 +294,21 @@ def test_the_failing_share(observed, summary, share, expected):
     """
     summary.rows["observations"] = observed
     assert expected == _final_state(summary, share, {}).name
+
+
+def test_logs_that_are_refused_are_no_dumps(prefect_server, tmp_path):
+    """Logs of compilations without a dump never fail a flow run; what logs say is refused as messages, not as dumps."""
+    source, stray = tmp_path / "source", EARLY.read_bytes()
+    for name in ("kv", "xent"):
+        shutil.copytree(FAILURES / name, source / name)
+    (source / "xent" / "stderr.txt").write_text("RESOURCE_EXHAUSTED: something else altogether\n")
+    for name in ("first.log", "second.log"):
+        (source / name).write_bytes(stray)
+    call = {"sources": [str(source)], "warehouse": str(tmp_path / "warehouse.duckdb"), "return_state": True}
+    first, second = ingest(**call), ingest(**call)
+    expected = "0 of 2 dumps refused, 1 message of logs refused, 2 not readable"
+    assert ("Completed with rejects", expected) == (first.name, first.message)
+    assert ("Completed with rejects", "0 of 2 dumps refused, 2 not readable") == (second.name, second.message)
 
 
 def test_a_missing_source_fails_at_once(prefect_server, tmp_path):

@@ -26,6 +26,7 @@ from prefect.events.worker import EventsWorker
 
 from bufferhouse.config.load import load
 from bufferhouse.errors import UsageError
+from bufferhouse.ingest.summary import Summary
 from bufferhouse.warehouse.file import WriterLock
 from bufferhouse.warehouse.open import writing
 from flows import callers, events, notices
@@ -244,6 +245,23 @@ def test_a_stale_source_is_told_in_units_that_fit(warehouse, tmp_path, monkeypat
     first, second = told
     assert re.match(r"source drop brought nothing new for [12](\.\d)? min, since .*; expected every 0\.1 s$", first)
     assert "source drop never brought anything; expected every 7 d" == second
+
+
+@pytest.mark.parametrize(
+    ("summary", "expected"),
+    [
+        (Summary(seen=9, rejected=2, reject_lines=["a", "b"]), "2 of 9 dumps refused"),
+        (Summary(seen=9, unreadable=["a", "b"], left_out=1), "1 of 9 dumps, 1 other path refused"),
+        (Summary(seen=9, refused_messages=2, reject_lines=["a", "b"]), "0 of 9 dumps, 2 messages of logs refused"),
+    ],
+)
+def test_what_was_refused_is_told_for_what_it_is(monkeypatch, summary, expected):
+    """Messages of logs, and paths where nobody knows what is there, are not counted as dumps."""
+    told = []
+    monkeypatch.setattr(events, "_emit", lambda event, name, message, **payload: told.append(message))
+    found = load(None, environment={"BUFFERHOUSE_THRESHOLDS__REJECTS": "1"})
+    events.tell_rejects(found, {"drop": summary})
+    assert [f"source drop: {expected}, more than 1"] == told
 
 
 def test_nobody_to_tell_is_an_error(conf):

@@ -68,6 +68,21 @@ def test_a_pass_loads_what_is_ready_in_all_sources_and_publishes_it(configured, 
     assert "0 new, 3 known" in call("ingest", "--config", configured).out
 
 
+def test_a_run_json_below_the_directory_of_its_run_is_named(configured):
+    """A pattern says which directory is the run: a file beside the dumps of one host does not describe it."""
+    run = configured.parent / "nightly" / "r1"
+    (dump,) = write_dumps(run / "host", [4])
+    os.utime(dump, LONG_AGO)
+    below = run / "host" / "run.json"
+    below.write_text('{"compiler": "jaxlib", "platform": "cpu"}')
+    said = call("ingest", "--config", configured).out
+    assert f"run r1: {below} is not read, as the directory of the run is {run}; put the run.json there" in said
+    below.rename(run / "run.json")
+    (configured.parent / "warehouse.duckdb").unlink()
+    said = call("ingest", "--config", configured).out
+    assert (False, False) == ("is not read" in said, "run r1: compiler or" in said)
+
+
 def test_a_source_that_is_not_there_stops_no_other(configured):
     """Exit 2, with the reason by the name of the source; what lies in the others is loaded."""
     with configured.open("a") as file:

@@ -161,7 +161,7 @@ def test_an_accepted_program_keeps_its_reason(path: Path):
     first, second, *_ = lock.entries.values()
     grown = with_more(first, 8)
     other = replace(second, spaces=[])
-    new = updated(read_mendable(path), Lock.of([grown, other]), {first.function}, "two more layers")
+    new = updated(read_mendable(path), Lock.of([grown, other]), {first.key}, "two more layers")
     write_lock(path, new)
     found = read_lock(path).entries
     assert ("two more layers", 8) == (found[first.key].why, found[first.key].growth_bytes)

@@ -12,6 +12,7 @@ from bufferhouse.errors import counted
 from bufferhouse.lock.check import DONATION_LOST, Held, Judged, Moved, changed_builds
 from bufferhouse.lock.entry import Site
 from bufferhouse.query.statements import Answer, Record
+from bufferhouse.redaction import shell_word
 from bufferhouse.report.compare.data import Comparison
 from bufferhouse.report.compare.gate import gate_message, gate_object, gate_sections, programs_of
 from bufferhouse.report.compare.records import key_of, program_records
@@ -173,7 +174,7 @@ def _sections(
     grown = [*judged.verdict.offenders, *judged.verdict.warned, *judged.undonated]
     sections += [_why(row, records[row.key], held, links) for row in grown[:_EXPLAINED]]
     if grown:
-        sections.append(Section("The way out", _ways_out(grown, records, name)))
+        sections.append(Section("The way out", _ways_out(grown[0], held, name)))
     if judged.joined:
         lines = [f"{name} holds them under another name or signature, with which they are compared. {_way_in(name)}"]
         sections.append(Section("Renamed or reshaped", lines, _JOINED, of(judged.joined), "joined", shown=_SHOWN))
@@ -234,8 +235,11 @@ def _way_in(name: str) -> str:
     return f"Take them in with: bufferhouse lock --update{_file(name)} DUMPS"
 
 
-def _ways_out(grown: Sequence[Compared], records: dict[tuple, Record], name: str) -> list[str]:
-    first = printable(records[grown[0].key]["program_name"], 80)
+def _ways_out(row: Compared, held: Held, name: str) -> list[str]:
+    program = row.pair.any
+    same = {key[2] for key in held.after.entries if key[0] == program.program_name}
+    # The name would accept every program that is called so, grown or not.
+    first = shell_word(program.program_name) if len(same) == 1 else program.program_id
     return [
         f"Wanted? bufferhouse lock{_file(name)} --accept {first} --why REASON DUMPS keeps the reason in {name}; "
         f"bufferhouse lock{_file(name)} --update DUMPS takes all that moved. Commit the file with the change.",
