@@ -64,6 +64,13 @@ def local_folder(given: str | Path) -> Path:
     return Path(given)
 
 
+def local_file(given: str | Path) -> Path:
+    """Return the file that a call names for an answer or a page."""
+    if "://" in str(given):
+        raise typer.BadParameter(f"expected a file of this machine, found {given}")
+    return Path(given)
+
+
 def say(message: str) -> None:
     """Write a message to standard error."""
     print(said(message), file=sys.stderr)
