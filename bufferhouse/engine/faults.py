@@ -18,6 +18,8 @@ _EXPIRED = "No snapshot found at version"  # somebody compacted the lake since i
 _FAILED = "Failed to commit DuckLake transaction.\n"
 # A statement of DuckLake's own to its catalog, in whole.
 _STATEMENT = re.compile(r'(Failed to (?:prepare COPY|prepare query|execute query)) ".*": ', re.DOTALL)
+# What DuckLake puts before what its catalog said, with the path of a catalog that is a file, which was said before.
+_UNATTACHED = re.compile(r'Failed to attach DuckLake MetaData "[^"]*" at path \+ "[^"]*"(?=.)')
 _UNFETCHED = "Attempting to fetch from an unsuccessful query result\nError: "  # before the error that says why
 _OF_BUCKETS = "httpfs"  # the extension that a lake in a bucket wants, which is loaded for no other
 # Whatever met a connection that ended, or a server that starts, may tell it as any kind of error.
@@ -53,7 +55,7 @@ _MAY_PASS = (duckdb.IOException, duckdb.HTTPException, duckdb.TransactionExcepti
 
 def reason(error: object) -> str:
     """Return the line of an error that says why: DuckLake puts others before it that say only that it failed."""
-    text = _STATEMENT.sub(r"\1: ", str(error).strip())
+    text = _UNATTACHED.sub("", _STATEMENT.sub(r"\1: ", str(error).strip()))
     why = first_line(text.partition(_FAILED)[2] or text.partition(_UNFETCHED)[2] or text)
     return why.removeprefix("Failed to commit: ").rpartition("Original error: ")[2]
 

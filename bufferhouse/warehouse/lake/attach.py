@@ -10,7 +10,7 @@ from bufferhouse.engine import faults
 from bufferhouse.engine.connection import tries
 from bufferhouse.engine.journal import guard, roll_back
 from bufferhouse.engine.sql import quoted
-from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, first_line, unwritable
+from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, unwritable
 from bufferhouse.warehouse.address import ROOT, LakeAddress
 from bufferhouse.warehouse.batch_catalog import CATALOG
 from bufferhouse.warehouse.lake import extensions
@@ -218,7 +218,7 @@ def _attach(
             return
         except duckdb.Error as error:
             # What the server said, without the connection string that stands before it.
-            reason = first_line(str(error).rpartition(" failed: ")[2])
+            reason = faults.reason(str(error).rpartition(" failed: ")[2])
             if faults.is_no_lake(error):
                 raise NoLake(address) from None
             if faults.keeps_out(error):
