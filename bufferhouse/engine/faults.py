@@ -30,7 +30,7 @@ _AWAY = re.compile(
 )
 # What will not be answered otherwise the next time.
 _REFUSED = re.compile(
-    r"HTTP (?:code )?4(?!08|29)\d\d|AccessDenied|NoSuchBucket|InvalidAccessKeyId|authentication|Cannot open file"
+    r"HTTP (?:code )?(?:3|4(?!08|29))\d\d|AccessDenied|NoSuchBucket|InvalidAccessKeyId|authentication|Cannot open file"
     r"|Failed to create directory"
 )
 # What PostgreSQL, or libpq, answers to a role, a password or a database that there is not: SQLSTATE 28 and 3D, which
@@ -44,6 +44,7 @@ _MISSING = re.compile(r"error reading '([^']+)'.* 404 |Cannot open file \"([^\"]
 _DENIED = re.compile(r"HTTP (?:code )?403|AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch")
 # To keys that are too old, and to those of another region, it says the same where an answer has no text.
 _TOO_OLD = re.compile(r"HTTP (?:code )?400|Expired")
+_ELSEWHERE = re.compile(r"HTTP (?:code )?3\d\d|PermanentRedirect")  # a redirect that leads nowhere is not followed
 _NO_BUCKET = re.compile(r"Unable to connect to URL .*HTTP code 404|NoSuchBucket")  # of an object it has other words
 # What the system says to one who may not write a file of a folder, or make the folder.
 _FORBIDDEN = re.compile(r'(?:Cannot open file|Failed to create directory) "')
@@ -144,6 +145,8 @@ def refused(error: Exception) -> WarehouseError | None:
         return None
     if _NO_BUCKET.search(said):
         way_out = "there is no such bucket, or not any more"
+    elif _ELSEWHERE.search(said):
+        way_out = "name the region of the bucket in AWS_REGION, and the server of that region"
     elif _DENIED.search(said):
         way_out = "give keys that may read and write there, or let these"
     elif _TOO_OLD.search(said):
