@@ -16,7 +16,7 @@ from bufferhouse.commands.options import (
     warehouse_path,
 )
 from bufferhouse.errors import UsageError
-from bufferhouse.redaction import HIDDEN, redacted
+from bufferhouse.redaction import HIDDEN, printable, redacted
 
 config = typer.Typer(no_args_is_help=True, help="Check the configuration.\n\nExample: bufferhouse config check")
 ConfigOption = Annotated[
@@ -111,4 +111,5 @@ def runs_complete(
     from bufferhouse.warehouse.runs import complete
 
     with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
-        complete(writer, names)
+        for name in complete(writer, names):
+            print(f"{printable(name)} is complete")

@@ -64,6 +64,13 @@ def local_folder(given: str | Path) -> Path:
     return Path(given)
 
 
+def local_file(given: str | Path) -> Path:
+    """Return the file that a call names for an answer or a page."""
+    if "://" in str(given):
+        raise typer.BadParameter(f"expected a file of this machine, found {given}")
+    return Path(given)
+
+
 def say(message: str) -> None:
     """Write a message to standard error."""
     print(said(message), file=sys.stderr)
@@ -129,16 +136,14 @@ def told(verb: Callable) -> Callable:
 
 
 def warehouse_path(given: Address | None, *, must_exist: bool = False, data_path: str | None = None) -> Address:
-    """Return the warehouse a verb works on; a missing lake is noticed when it is opened.
+    """Return the warehouse a verb works on; a missing lake that must exist is noticed when it is opened.
 
     Raises:
         UsageError: it must exist and does not, or a data path is given for a file.
     """
     found = address_of(given).with_data_path(data_path)
     str(found.folder).encode()  # DuckDB takes no path that is not UTF-8, and the folder is part of each
-    if must_exist:
-        found.check_file()
-    return found
+    return found.existing() if must_exist else found
 
 
 def check_format(given: str, *known: str) -> None:

@@ -13,7 +13,16 @@ import typer
 from typer.core import TyperCommand
 
 from bufferhouse.commands import completion
-from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, guarded, say, show, warehouse_path
+from bufferhouse.commands.options import (
+    WaitOption,
+    WarehouseOption,
+    check_format,
+    guarded,
+    local_file,
+    say,
+    show,
+    warehouse_path,
+)
 from bufferhouse.errors import UsageError
 from bufferhouse.warehouse import Address
 
@@ -65,7 +74,10 @@ def query(
             help="table, csv, json, markdown or, with -o, parquet; else what the ending of -o says, else table.",
         ),
     ] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the answer to this file.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", parser=local_file, metavar="<path>", help="Write the answer to this file."),
+    ] = None,
     timeout: Annotated[
         float, typer.Option("--timeout", min=0.001, help="The seconds that a statement may take.")
     ] = 300.0,

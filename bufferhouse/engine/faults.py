@@ -18,6 +18,8 @@ _EXPIRED = "No snapshot found at version"  # somebody compacted the lake since i
 _FAILED = "Failed to commit DuckLake transaction.\n"
 # A statement of DuckLake's own to its catalog, in whole.
 _STATEMENT = re.compile(r'(Failed to (?:prepare COPY|prepare query|execute query)) ".*": ', re.DOTALL)
+# What DuckLake puts before what its catalog said, with the path of a catalog that is a file, which was said before.
+_UNATTACHED = re.compile(r'Failed to attach DuckLake MetaData "[^"]*" at path \+ "[^"]*"(?=.)')
 _UNFETCHED = "Attempting to fetch from an unsuccessful query result\nError: "  # before the error that says why
 _OF_BUCKETS = "httpfs"  # the extension that a lake in a bucket wants, which is loaded for no other
 # Whatever met a connection that ended, or a server that starts, may tell it as any kind of error.
@@ -28,7 +30,7 @@ _AWAY = re.compile(
 )
 # What will not be answered otherwise the next time.
 _REFUSED = re.compile(
-    r"HTTP (?:code )?4(?!08|29)\d\d|AccessDenied|NoSuchBucket|InvalidAccessKeyId|authentication|Cannot open file"
+    r"HTTP (?:code )?(?:3|4(?!08|29))\d\d|AccessDenied|NoSuchBucket|InvalidAccessKeyId|authentication|Cannot open file"
     r"|Failed to create directory"
 )
 # What PostgreSQL, or libpq, answers to a role, a password or a database that there is not: SQLSTATE 28 and 3D, which
@@ -42,6 +44,7 @@ _MISSING = re.compile(r"error reading '([^']+)'.* 404 |Cannot open file \"([^\"]
 _DENIED = re.compile(r"HTTP (?:code )?403|AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch")
 # To keys that are too old, and to those of another region, it says the same where an answer has no text.
 _TOO_OLD = re.compile(r"HTTP (?:code )?400|Expired")
+_ELSEWHERE = re.compile(r"HTTP (?:code )?3\d\d|PermanentRedirect")  # a redirect that leads nowhere is not followed
 _NO_BUCKET = re.compile(r"Unable to connect to URL .*HTTP code 404|NoSuchBucket")  # of an object it has other words
 # What the system says to one who may not write a file of a folder, or make the folder.
 _FORBIDDEN = re.compile(r'(?:Cannot open file|Failed to create directory) "')
@@ -53,7 +56,7 @@ _MAY_PASS = (duckdb.IOException, duckdb.HTTPException, duckdb.TransactionExcepti
 
 def reason(error: object) -> str:
     """Return the line of an error that says why: DuckLake puts others before it that say only that it failed."""
-    text = _STATEMENT.sub(r"\1: ", str(error).strip())
+    text = _UNATTACHED.sub("", _STATEMENT.sub(r"\1: ", str(error).strip()))
     why = first_line(text.partition(_FAILED)[2] or text.partition(_UNFETCHED)[2] or text)
     return why.removeprefix("Failed to commit: ").rpartition("Original error: ")[2]
 
@@ -142,6 +145,8 @@ def refused(error: Exception) -> WarehouseError | None:
         return None
     if _NO_BUCKET.search(said):
         way_out = "there is no such bucket, or not any more"
+    elif _ELSEWHERE.search(said):
+        way_out = "name the region of the bucket in AWS_REGION, and the server of that region"
     elif _DENIED.search(said):
         way_out = "give keys that may read and write there, or let these"
     elif _TOO_OLD.search(said):

@@ -21,6 +21,7 @@ from bufferhouse.redaction import printable, redacted, remember
 _ENDPOINT = re.compile(r"https?://[!-~]+")
 # What the server will not answer otherwise the next time; or the key of an object, such as a//b, that is no path.
 _REFUSED = re.compile(r"status code: 4(?!08|29)\d\d|object with invalid path")
+_ELSEWHERE = "redirect without LOCATION"  # the bucket is in another region
 _OWN_ROLE = "//169.254.169.254/"  # where a machine of EC2 is asked for it, when there are no keys
 KEYS_WANTED = "expected keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in the profile $AWS_PROFILE"
 _SECRETS = ("access_key_id", "secret_access_key", "session_token")
@@ -205,6 +206,8 @@ def unavailable(place: str, error: Exception) -> Exception:
     if _OWN_ROLE in str(error):
         return UsageError(f"{place}: {KEYS_WANTED}; this machine has no role of its own")
     reason = reason_of(error)
+    if _ELSEWHERE in str(error):
+        return UsageError(f"{place}: {reason}; name the region of the bucket in AWS_REGION")
     if _REFUSED.search(str(error)):
         return UsageError(f"{place}: {reason}")
     return SourceUnavailable(f"{place} cannot be reached: {reason}; what was committed is kept, try again later")

@@ -47,6 +47,15 @@ class Address(ABC):
             UsageError: there is none.
         """
 
+    def existing(self) -> "Address":
+        """Return the same warehouse, which no writer makes.
+
+        Raises:
+            UsageError: as `check_file`.
+        """
+        self.check_file()
+        return self
+
     def is_published(self) -> bool:
         """Say whether the published copy, where one is needed, has all that was committed."""
         return True
@@ -207,11 +216,13 @@ class LakeAddress(Address):
 
     `catalog` is `postgres:` and a connection string, or the path of a file. Passwords stand in neither. With
     `is_path_asked` it is a call that says where the files go, so a lake that has them elsewhere is not the one meant.
+    With `must_exist` a writer makes none.
     """
 
     catalog: str
     data_path: str | None = None
     is_path_asked: bool = False
+    must_exist: bool = False
 
     def __str__(self) -> str:
         return f"{PREFIX}{self.catalog}"
@@ -237,6 +248,23 @@ class LakeAddress(Address):
     @property
     def key(self) -> str:
         return str(self) if self.is_postgres else f"{PREFIX}{Path(self.catalog).absolute()}"
+
+    def existing(self) -> "LakeAddress":
+        return replace(self, must_exist=True)
+
+    def check_writable(self) -> None:
+        """Refuse a catalog that is a file which a writer cannot work with; one that is not there yet may be made.
+
+        Raises:
+            UsageError: this user may not write the file, or the folder, where its log goes.
+        """
+        place = Path(self.catalog).absolute()
+        if self.is_postgres or not place.parent.is_dir():
+            return
+        if not os.access(place.parent, os.W_OK | os.X_OK):
+            raise UsageError(f"the folder of the lake's catalog cannot be written, where its log goes: {place.parent}")
+        if place.exists() and not os.access(place, os.R_OK | os.W_OK):
+            raise UsageError(f"{self}: this user may not write the catalog {place}; let it read and write there")
 
     def with_data_path(self, data_path: str | None) -> "LakeAddress":
         return self if data_path is None else replace(self, data_path=_place(data_path), is_path_asked=True)

@@ -174,16 +174,18 @@ def _is_better(run: Run, moment: datetime, source: str) -> bool:
     return run.started_at_source in ("file name", "file time") and run.started_at < moment
 
 
-def complete(warehouse: Warehouse, names: Sequence[str], moment: datetime | None = None) -> None:
-    """Declare runs complete, all or none.
+def complete(warehouse: Warehouse, names: Sequence[str], moment: datetime | None = None) -> list[str]:
+    """Declare runs complete, all or none; return their names.
 
     Raises:
         UsageError: there is no run of one of the names.
     """
     text = (moment or datetime.now(UTC)).isoformat(timespec="seconds")
     with warehouse.turn(), transaction(warehouse.con):
-        for name in names:
+        found = [find(warehouse.con, name).run_name for name in names]
+        for name in found:
             _set_facts(warehouse, name, {f"{_LABEL}{COMPLETED}": text})
+    return found
 
 
 def declared_complete(con: duckdb.DuckDBPyConnection) -> set[str]:

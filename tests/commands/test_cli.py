@@ -165,3 +165,12 @@ def test_a_bucket_is_no_folder(words, tmp_path, monkeypatch):
     said = call(*words, "s3://bucket/folder")
     assert (2, True) == (said.code, "expected a folder of this machine, found s3://bucket/folder" in said.err)
     assert [] == list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "words", [("report", "fleet", "--html"), ("query", "SELECT 1", "-o"), ("rejects", "show", "1", "-o")]
+)
+def test_a_bucket_is_no_file(words):
+    """It was said that there is no folder s3: here."""
+    said = call(*words, "s3://bucket/x.html")
+    assert (2, True) == (said.code, "expected a file of this machine, found s3://bucket/x.html" in said.err)

@@ -191,7 +191,7 @@ def test_a_run_that_is_complete_waits_for_nothing(warehouse, folder):
     rules = Rules(settle=1, grace=3600)
     assert (1, 0) == ((first := one_pass(warehouse, folder, rules)).new, first.late)
     outcome = call("runs", "complete", "run", "--warehouse", warehouse)
-    assert 0 == outcome.code, outcome.err
+    assert (0, "run is complete\n") == (outcome.code, outcome.out), outcome.err
     parts = split_dump(folder)
     parts["-live-range.txt"].unlink()
     age(parts["-buffer-assignment.txt"], parts["-buffer-assignment-values.txt"], seconds=10)

@@ -15,7 +15,12 @@ from collections.abc import Iterable
 from moto.server import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import run_simple
 
-_REFUSALS = {"AccessDenied": "403 Forbidden", "NoSuchBucket": "404 Not Found", "ExpiredToken": "400 Bad Request"}
+_REFUSALS = {
+    "AccessDenied": "403 Forbidden",
+    "NoSuchBucket": "404 Not Found",
+    "ExpiredToken": "400 Bad Request",
+    "PermanentRedirect": "301 Moved Permanently",
+}
 _ERRORS = (("500 Internal Server Error", "InternalError"), ("503 Service Unavailable", "SlowDown"))
 
 

@@ -57,7 +57,7 @@ class Bucket:
 
     @contextmanager
     def refusing_writes(self, code: str) -> Iterator[None]:
-        """Let it answer AccessDenied, ExpiredToken or NoSuchBucket to whatever would change an object, meanwhile."""
+        """Let it answer AccessDenied, ExpiredToken, NoSuchBucket, … to whatever would change an object, meanwhile."""
         self._ask("PUT", f"-/refuse-writes/{code}")
         try:
             yield

@@ -1,6 +1,7 @@
 """Open a lake: attach its catalog, make it where there is none, and refuse one of another version."""
 
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from bufferhouse.engine import faults
 from bufferhouse.engine.connection import tries
 from bufferhouse.engine.journal import guard, roll_back
 from bufferhouse.engine.sql import quoted
-from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, first_line, unwritable
+from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, unwritable
 from bufferhouse.warehouse.address import ROOT, LakeAddress
 from bufferhouse.warehouse.batch_catalog import CATALOG
 from bufferhouse.warehouse.lake import extensions
@@ -145,8 +146,8 @@ def make_lake(address: LakeAddress, *, wait: float = 0.0) -> None:
     with extensions.connect() as con:
         _load_catalog(con, address)
         _open_bucket(con, data_path)
-        _prove_writable(data_path)  # the catalog keeps the path for good
         _prove_unused(data_path)
+        _prove_writable(data_path)  # the catalog keeps the path for good
         _attach(con, address, [f"DATA_PATH {quoted(data_path)}"], wait, is_new=True)
 
 
@@ -154,7 +155,7 @@ def _prove_writable(data_path: str) -> None:
     """Write a file below a data path, and remove it.
 
     Raises:
-        UsageError, SourceUnavailable, WarehouseFull: it cannot be written.
+        UsageError, SourceUnavailable, WarehouseFull: it cannot be written; no folder is left that was not there.
     """
     if "://" in data_path:
         from bufferhouse.sources.s3 import Store
@@ -167,17 +168,22 @@ def _prove_writable(data_path: str) -> None:
         with suppress(UsageError):  # keys that may only add are enough for a lake
             store.remove(_TRIAL)
         return
+    file = Path(data_path, _TRIAL)
+    made = [folder for folder in file.parents if not folder.exists()]
     try:
         os.makedirs(data_path, exist_ok=True)
-        file = Path(data_path, _TRIAL)
         file.write_bytes(_TRIAL_BYTES)
         file.unlink(missing_ok=True)  # another process may try it, too
     except OSError as error:
+        with suppress(OSError):
+            file.unlink(missing_ok=True)
+            for folder in made:
+                folder.rmdir()
         raise unwritable(f"the data path {data_path}", error) from None
 
 
 def _prove_unused(data_path: str) -> None:
-    """Refuse a data path below which there are Parquet files, such as those of another lake.
+    """Refuse a data path below which there are Parquet files, such as those of another lake, or that lies below one.
 
     DuckLake removes what it does not know there when it is compacted (`ducklake_delete_orphaned_files`).
 
@@ -185,6 +191,12 @@ def _prove_unused(data_path: str) -> None:
         UsageError: there is one.
         SourceUnavailable: the bucket does not answer.
     """
+    for above in _above(data_path):
+        if _has_lake(above):
+            raise UsageError(
+                f"expected a data path of its own, found {data_path} below {above}, the files of another lake, whose "
+                "compact would remove its rows; name another place with --data-path; no lake was made"
+            )
     found = None
     if "://" in data_path:
         from bufferhouse.sources.s3 import Store
@@ -198,6 +210,28 @@ def _prove_unused(data_path: str) -> None:
             f"expected a data path without rows of others, which compact would remove, found {data_path}{found}; name "
             "another place with --data-path; no lake was made"
         )
+
+
+def _above(data_path: str) -> Iterator[str]:
+    """Yield the folders or prefixes that a data path lies below, each with a slash behind it."""
+    if "://" not in data_path:
+        yield from (os.path.join(path, "") for path in Path(os.path.realpath(data_path)).parents)
+        return
+    parts = data_path.removeprefix("s3://").rstrip("/").split("/")
+    yield from (f"s3://{'/'.join(parts[:count])}/" for count in range(len(parts) - 1, 0, -1))
+
+
+def _has_lake(data_path: str) -> bool:
+    """Say whether a lake has its files there: whatever is in it, the tables of `meta` have rows."""
+    if "://" in data_path:
+        from bufferhouse.sources.s3 import Store
+
+        with suppress(UsageError):  # keys may be for what lies below alone
+            return Store(f"{data_path}meta").any_name(_ROWS) is not None
+        return False
+    with suppress(OSError):  # this user may not look there
+        return any(Path(data_path, "meta").glob(f"*/ducklake-*{_ROWS}"))
+    return False
 
 
 def _attach(
@@ -218,7 +252,7 @@ def _attach(
             return
         except duckdb.Error as error:
             # What the server said, without the connection string that stands before it.
-            reason = first_line(str(error).rpartition(" failed: ")[2])
+            reason = faults.reason(str(error).rpartition(" failed: ")[2])
             if faults.is_no_lake(error):
                 raise NoLake(address) from None
             if faults.keeps_out(error):

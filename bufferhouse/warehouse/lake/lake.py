@@ -40,9 +40,12 @@ class Lake(Warehouse):
     """A lake at the schema and the models of this version; `claims` are there where its catalog takes many writers."""
 
     def _open_to_write(self, stack: ExitStack) -> None:
+        self.address.check_writable()
         try:
             self.con = attach.open_lake(self.address, read_only=False, wait=self.wait)
         except attach.NoLake:
+            if self.address.must_exist:
+                raise
             self._make()
             self.con = attach.open_lake(self.address, read_only=False, wait=self.wait)
         stack.callback(lambda: close_writer(self.con))

@@ -198,7 +198,12 @@ def migrate_lake(con: duckdb.DuckDBPyConnection, name: str) -> list[int]:
     if not missing:
         return []
     if version == 0:
-        check_empty(con, name)
+        try:
+            check_empty(con, name)
+        except WarehouseError:
+            if applied_version(con) == 0:
+                raise
+            return migrate_lake(con, name)  # another worker has made them between the two looks
     with transaction(con):
         for statement in _statements(con):
             con.execute(statement)

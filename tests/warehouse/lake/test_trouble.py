@@ -1,18 +1,22 @@
 """What a lake says where its bucket or its catalog is wrong, away, or half made: one line, and the way out."""
 
+import resource
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from shutil import copytree
 from threading import Thread
 
 import duckdb
 import pytest
 
-from bufferhouse.errors import UsageError, WarehouseError
+from bufferhouse.errors import UsageError, WarehouseError, WarehouseFull
 from bufferhouse.warehouse.address import LakeAddress, address_of
 from bufferhouse.warehouse.lake import retry
+from bufferhouse.warehouse.lake.attach import make_lake, open_lake
 from bufferhouse.warehouse.lake.claims import Claims
+from bufferhouse.warehouse.lake.schema import migrate_lake
 from bufferhouse.warehouse.open import writing
 from tests.command_line import Outcome, call
 from tests.flows.clock import free_port, until
@@ -67,6 +71,9 @@ def test_no_lake_is_made_where_its_files_cannot_be_written(catalog, bucket, flee
     ingest = ("ingest", fleet / "seeds", "--warehouse", catalog, "--data-path")
     assert_told(call(*ingest, "s3://nonesuch/bh"), 2, "s3://nonesuch/bh", "there is no such bucket; no lake was made")
     assert_told(call(*ingest, tmp_path / "file" / "bh"), 2, f"the data path {tmp_path}/file/bh/: Not a directory")
+    with bucket.refusing_writes("PermanentRedirect"):
+        told = call(*ingest, "s3://lake/bh")
+    assert_told(told, 2, "s3://lake/bh/bufferhouse-trial: ", "name the region of the bucket in AWS_REGION; no lake was")
     assert 0 == tables_of_catalog(catalog)
     assert 0 == call(*ingest, "s3://lake/bh").code
     assert "bufferhouse-trial" not in bucket.names("bh/")
@@ -83,6 +90,37 @@ def test_no_lake_is_made_where_others_have_rows(catalog, bucket, fleet, tmp_path
     assert 0 == tables_of_catalog(catalog)
 
 
+def test_where_the_disk_is_full_nothing_is_left_of_a_lake(tmp_path):
+    """Neither the file that proves that there is space, nor folders that were made for it."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    address = address_of(f"ducklake:{tmp_path / 'lake.ducklake'}").with_data_path(str(tmp_path / "a" / "b"))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    try:
+        with pytest.raises(WarehouseFull, match="a/b/: File too large; make space and run the same command again"):
+            make_lake(address)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_no_lake_is_made_below_another(catalog, bucket, in_bucket, lake_to_copy, fleet, tmp_path):
+    """To compact the other one would remove its rows; beside it, a lake is made."""
+    outer = copytree(lake_to_copy.data_path, tmp_path / "outer")
+    in_bucket(lake_to_copy, "outer")
+    ingest = ("ingest", fleet / "seeds", "--warehouse", catalog, "--data-path")
+    (tmp_path / "link").symlink_to(outer)
+    for place, below in (
+        (outer / "in" / "ner", f"{outer}/"),
+        (tmp_path / "link" / "in", f"{outer}/"),
+        ("s3://lake/outer/in/ner", "s3://lake/outer/"),
+    ):
+        told = call(*ingest, place)
+        assert_told(told, 2, f"found {place}/ below {below}, the files of another lake", "; no lake was made")
+    assert 0 == tables_of_catalog(catalog)
+    assert not (outer / "in").exists()
+    assert 0 == call(*ingest, "s3://lake/outer-2").code
+
+
 def test_a_lake_is_made_by_one_of_several_that_come_at_once(catalog, bucket):
     """The others find it made."""
 
@@ -93,6 +131,23 @@ def test_a_lake_is_made_by_one_of_several_that_come_at_once(catalog, bucket):
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(come, range(4)))
     assert 0 == call("build", "--warehouse", catalog).code
+
+
+def test_a_lake_that_another_makes_between_two_looks(catalog, tmp_path):
+    """There are no tables yet, then all of them: they were taken for somebody else's."""
+    address = catalog.with_data_path(str(tmp_path))
+    make_lake(address)
+    with open_lake(address, read_only=False) as con, open_lake(address, read_only=False) as another:
+
+        class Late:
+            """A connection that is a step behind."""
+
+            def execute(self, sql: str) -> duckdb.DuckDBPyConnection:
+                if "duckdb_tables()" in sql:
+                    migrate_lake(another, "another")
+                return con.execute(sql)
+
+        assert [] == migrate_lake(Late(), "late")
 
 
 def test_readers_of_a_half_made_lake_say_so(in_bucket, bare_lake_to_copy):
@@ -230,7 +285,7 @@ def test_a_bucket_that_is_away(lake, postgres, fleet, impatient, monkeypatch):
         assert_told(call(*words, "--warehouse", lake), 3, "try again later")
     new = address_of(f"ducklake:postgres:{postgres.make_database()}")
     told = call("ingest", fleet / "seeds", "--warehouse", new, "--data-path", "s3://lake/new")
-    assert_told(told, 3, "s3://lake/new/", "cannot be reached", "try again later")
+    assert_told(told, 3, "s3://lake", "cannot be reached", "try again later")
     assert 0 == tables_of_catalog(new)
 
 
@@ -238,6 +293,7 @@ REFUSALS = {
     "AccessDenied": ("HTTP code 403", "give keys that may read and write there"),
     "NoSuchBucket": ("HTTP code 404", "there is no such bucket"),
     "ExpiredToken": ("HTTP code 400", "renew the keys, which may have expired"),
+    "PermanentRedirect": ("301", "name the region of the bucket in AWS_REGION"),
 }
 
 
