@@ -12,7 +12,7 @@ import duckdb
 from bufferhouse.engine.sql import execute
 from bufferhouse.tabulate.shape import parse_shape
 from bufferhouse.tabulate.signature import read_signature
-from bufferhouse.whatif.alignment import alignment_of
+from bufferhouse.whatif.alignment import alignment_of, is_cpu
 
 ARENA = "temp"  # the kind of the allocations that XLA fills by simulating a heap
 # Both ends of an asynchronous operation (`HloOpcode::kAsyncStart`, `kCopyStart`): the second defines no value.
@@ -255,7 +255,7 @@ def _space(
         results=read.results,
         root=read.root,
         returned=read_signature(signature).output,
-        is_on_host=(target or "").lower().startswith("cpu"),
+        is_on_host=is_cpu(target),
     )
 
 
