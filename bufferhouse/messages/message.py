@@ -284,7 +284,7 @@ class _Reader:
     `head` is what stands before the message in its first line: what all lines of its process begin with may be in it.
     """
 
-    def __init__(self, message: Message, head: str, *, has_listing: bool, has_bounds: bool = False) -> None:
+    def __init__(self, message: Message, head: str, *, has_listing: bool, has_bounds: bool) -> None:
         self.message = message
         self.last_line = message.line_number
         self._head = head

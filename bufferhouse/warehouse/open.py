@@ -66,7 +66,7 @@ def reading(place: Place, *, wait: float = 0.0, is_long: bool = False) -> Iterat
 
 
 @contextmanager
-def only_asked(place: Place, *, wait: float = 0.0) -> Iterator[Warehouse]:
+def only_asked(place: Place, *, wait: float) -> Iterator[Warehouse]:
     """Yield a warehouse to look things up in, which is not made, migrated or locked; where there is none, an empty one.
 
     Raises:

@@ -198,7 +198,7 @@ def shares(parts: Sequence[tuple[str, int]], total: int) -> list[Record]:
     return [share for share in found if share["count"]]
 
 
-def timeline_chart(space: Space, title: str, limit: Record | None = None) -> Chart | None:
+def timeline_chart(space: Space, title: str, limit: Record | None) -> Chart | None:
     """Return occupied (filled) and listed (line) bytes over the schedule below the reserved ones (dashed).
 
     The capacity of the memory space, `limit`, is a full line where it is in sight.
