@@ -531,8 +531,8 @@ class Plan:
             raise self.refused(edit, row, f"has no output {why}")
         return min(left, key=lambda one: (one.birth <= last, one.birth, one.allocation))
 
-    def _resized(self, edit: Edit, row: int, shape: Shape) -> int:
-        """Give a value the slot of another shape and return by how many bytes that is smaller."""
+    def _give_shape(self, edit: Edit, row: int, shape: Shape) -> None:
+        """Give a value the slot of another shape, which takes fewer bytes."""
         at = self._slot(edit, row)
         old = parse_shape(self.shape(row))
         if shape.physical_bytes is None or not old.physical_bytes:
@@ -548,21 +548,20 @@ class Plan:
             self.slots.size_bytes[there] = size
         if not self.slots.is_arena[at]:
             self._to_resize.add(self.space.columns["allocation"][row])
-        return slot - size
 
     def _shrink(self, edit: Edit, row: int) -> tuple[str, str]:
         self._array(edit, row)
         shape = parse_shape(with_type(self.shape(row), edit.dtype or ""))
         if shape.element_bits is None:
             raise self.refused(edit, row, f"cannot be {edit.dtype}: the bytes of that element type are not known")
-        self._resized(edit, row, shape)
+        self._give_shape(edit, row, shape)
         return "estimate", f"its slot as {edit.dtype} with the tiles of that type; conversions may need room"
 
     def _unpad(self, edit: Edit, row: int) -> tuple[str, str]:
         old = self._array(edit, row)
         if not self.space.columns["padding_bytes"][row]:
             raise self.refused(edit, row, "has no padding by tiles")
-        self._resized(edit, row, old._replace(physical_bytes=flat_bytes(old)))
+        self._give_shape(edit, row, old._replace(physical_bytes=flat_bytes(old)))
         return "bound", "its slot without what the tiles of its dimensions add, as a vector of all its elements has it"
 
     def _shard(self, edit: Edit, row: int) -> tuple[str, str]:
@@ -578,7 +577,7 @@ class Plan:
         text = self.shape(row)
         inside = ",".join(map(str, dims))
         text = f"{text[: text.index('[')]}[{inside}{text[text.index(']') :]}"
-        self._resized(edit, row, parse_shape(with_fitting_tiles(text)))
+        self._give_shape(edit, row, parse_shape(with_fitting_tiles(text)))
         return "estimate", f"dimension {places[0]} over {edit.parts} devices, with tiles; collectives may need room"
 
     def _array(self, edit: Edit, row: int) -> Shape:
