@@ -38,7 +38,6 @@ class Loaded:
     that were done anew. `unreadable` are files that could not be noted, and why.
     """
 
-    load_id: int
     new_count: int = 0
     known_count: int = 0
     rejects: list[tuple[Sighting, Refusal]] = field(default_factory=list)
@@ -136,7 +135,7 @@ def _load_whole(
     con = warehouse.con
     load_id = warehouse.next_number("loads", "load_id")
     refusals = dict(parsed.refusals)
-    result = Loaded(load_id)
+    result = Loaded()
     # Several threads share out every step of a statement: that takes up to a half more of the processor, and no less of
     # the clock, also for a dump of 37 MB, since the models are built on two connections as it is.
     con.execute("SET threads = 1")
