@@ -210,7 +210,7 @@ class LakeAddress(Address):
     """
 
     catalog: str
-    data_path: str | None = None
+    data_path: str | None
     is_path_asked: bool = False
 
     def __str__(self) -> str:

@@ -58,7 +58,7 @@ class Blamed:
     word: str
     metric: str
     series: Sequence[Series]
-    joined: Sequence[Joined] = ()
+    joined: Sequence[Joined]
 
 
 def read_blame(
