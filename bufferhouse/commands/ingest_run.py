@@ -74,10 +74,10 @@ def run_configured(
     conf: Config,
     path: Place,
     *,
-    run_name: str | None = None,
-    labels: Mapping[str, str] | None = None,
-    publish: bool = False,
-    wait: float = 0.0,
+    run_name: str | None,
+    labels: Mapping[str, str] | None,
+    publish: bool,
+    wait: float,
 ) -> dict[str, Summary]:
     """Carry out one pass over the configured sources, as the flow `ingest` does; return what was done by source.
 
