@@ -114,12 +114,11 @@ def main() -> None:
             app()
         finally:
             sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader of standard output has gone: nothing can be written there, not even at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
     except OSError as error:
+        # Nothing can be written to standard output any more, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):  # its reader has gone
+            sys.exit(141)
         print(f"bufferhouse: {unwritable('where the output goes', error)}", file=sys.stderr)
         sys.exit(3 if is_full(error) else 2)
 

@@ -93,17 +93,17 @@ def tell_stale(con: duckdb.DuckDBPyConnection, conf: Config, names: Iterable[str
             _emit(STALE_SOURCE, name, message, **facts)
 
 
-def tell_checks(conf: Config, results: Iterable[CheckResult]) -> list[CheckResult]:
-    """Emit an event for each check that found offenders and is as severe as `thresholds.failed_check`; return them."""
+def tell_checks(conf: Config, results: Iterable[CheckResult]) -> None:
+    """Emit an event for each check that found offenders and is as severe as `thresholds.failed_check`."""
     wanted = {"error": ("error",), "warn": ("error", "warn"), None: ()}[conf["thresholds"]["failed_check"]]
-    failed = [one for one in results if one.offender_count and one.severity in wanted]
-    for one in failed:
+    for one in results:
+        if not (one.offender_count and one.severity in wanted):
+            continue
         first = one.first or ""
         found = counted(one.offender_count, "offender")
         message = f"check {one.name} ({one.severity}) found {found}: {printable(first)}"
         facts = {"check": one.name, "severity": one.severity, "offenders": one.offender_count, "first": first}
         _emit(FAILED_CHECK, one.name, message, **facts)
-    return failed
 
 
 def tell_failed(flow: Flow, flow_run: FlowRun, state: State) -> None:

@@ -15,7 +15,7 @@ from bufferhouse.report.flow_summary import figures
 from bufferhouse.report.site.manifest import Built
 from bufferhouse.report.site.site import build_site
 from bufferhouse.report.site.target import target_of
-from bufferhouse.report.writing import deliver, link_to
+from bufferhouse.report.writing import link_to
 from bufferhouse.warehouse.address import address_of
 from flows import callers, events
 from flows.steps import EXPECTED, Held, leave_link, leave_summary, outcome, step
@@ -35,7 +35,8 @@ def keep(warehouse: str, target: str, name: str, wait_seconds: float) -> Held:
     from bufferhouse.report.fleet.page import fleet_page  # Altair takes half a second to import
 
     fleet = read_fleet(address_of(warehouse), wait=wait_seconds)
-    return Held((fleet, deliver(fleet_page(fleet), target, name)))
+    target_of(target).write([(name, fleet_page(fleet).encode("utf-8"))])
+    return Held((fleet, _place(target, name)))
 
 
 @flow(name="site", flow_run_name=lambda: f"site {datetime.now(UTC):%Y-%m-%d %H:%M:%S}", **events.TOLD)

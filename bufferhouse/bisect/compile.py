@@ -22,10 +22,10 @@ def compile_into(
     words: Sequence[str],
     facts: Mapping[str, object],
     *,
-    programs: Path | None = None,
-    flags: Sequence[str] = (),
-    flags_variable: str = "XLA_FLAGS",
-    timeout: float | None = None,
+    programs: Path | None,
+    flags: Sequence[str],
+    flags_variable: str,
+    timeout: float | None,
 ) -> str | None:
     """Run a command that compiles, so that XLA dumps into a folder, and return what went wrong; None where nothing did.
 

@@ -6,6 +6,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -89,7 +90,7 @@ def bisect(
     path = warehouse_path(warehouse)
     with _ended_by_sigterm(), tempfile.TemporaryDirectory(prefix="bufferhouse-releases-") as folder:
         environments = None if has_own else Environments(Path(folder), package, extra or (), python)
-        points = Points(asked, _loader(path, wait), lambda: _asked(path, wait), environments, say)
+        points = Points(asked, partial(_load, path, wait), partial(_asked, path, wait), environments, say)
         points.first()
         step = Search(len(names), points.verdict, points.is_known).run()
         if step.first_bad is None:
@@ -135,20 +136,17 @@ def _names(
     return found
 
 
-def _loader(path: Any, wait: float) -> Any:
-    """Return the function that loads a folder of dumps as a run."""
+def _load(path: Any, wait: float, folder: Path, run_name: str) -> None:
+    """Load a folder of dumps as a run."""
     from bufferhouse.commands.progress import writing
     from bufferhouse.ingest.pipeline import ingest
     from bufferhouse.ingest.source import Source
 
-    def load(folder: Path, run_name: str) -> None:
-        (summary,) = ingest([Source.named([str(folder)], run_name=run_name)], writing(path, wait=wait)).values()
-        if summary.error is not None:
-            raise summary.error
-        for line in [*summary.reject_lines, *summary.unreadable]:
-            say(f"bufferhouse: {printable(line)}")
-
-    return load
+    (summary,) = ingest([Source.named([str(folder)], run_name=run_name)], writing(path, wait=wait)).values()
+    if summary.error is not None:
+        raise summary.error
+    for line in [*summary.reject_lines, *summary.unreadable]:
+        say(f"bufferhouse: {printable(line)}")
 
 
 @contextmanager

@@ -7,13 +7,12 @@ import typer
 
 from bufferhouse.commands import completion
 from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, guarded
-from bufferhouse.commands.query import FromOption
+from bufferhouse.commands.query import FromOption, asked_path
 from bufferhouse.commands.report import (
     BytesOption,
     HtmlOption,
     ProgramArgument,
     ReportFormatOption,
-    asked_path,
     checked,
     deliver,
     page_at_least,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 
+from bufferhouse.commands.options import reader
 from bufferhouse.commands.progress import Bar, writing
 from bufferhouse.config.load import Config
 from bufferhouse.engine.interrupts import remembered
@@ -15,7 +16,7 @@ from bufferhouse.ingest.pipeline import Progress, ingest
 from bufferhouse.ingest.pipeline import plan as count_only
 from bufferhouse.ingest.source import Source, chosen_sources
 from bufferhouse.ingest.summary import Summary, total_of
-from bufferhouse.warehouse.open import Place, only_asked
+from bufferhouse.warehouse.open import Place, exists
 from bufferhouse.warehouse.warehouse import Warehouse
 
 
@@ -73,10 +74,10 @@ def run_configured(
     conf: Config,
     path: Place,
     *,
-    run_name: str | None = None,
-    labels: Mapping[str, str] | None = None,
-    publish: bool = False,
-    wait: float = 0.0,
+    run_name: str | None,
+    labels: Mapping[str, str] | None,
+    publish: bool,
+    wait: float,
 ) -> dict[str, Summary]:
     """Carry out one pass over the configured sources, as the flow `ingest` does; return what was done by source.
 
@@ -110,9 +111,8 @@ def _ingested(sources: Sequence[Source], writer: Iterator[Warehouse], **options:
 
 @contextmanager
 def _asked(path: Place, wait: float) -> Iterator[Warehouse]:
-    with only_asked(path, wait=wait) as warehouse:
-        if warehouse.note:
-            print(f"bufferhouse: {warehouse.note}", file=sys.stderr)
+    """Yield a warehouse to look things up in, not made, migrated or locked; an empty one where there is none."""
+    with reader(path, wait) if exists(path) else writing(None) as warehouse:
         yield warehouse
 
 

@@ -110,15 +110,9 @@ def lineage(
     """
     from bufferhouse.models.lineage import Lineage
     from bufferhouse.models.project import read
-    from schemas import TABLES
-    from schemas.ddl import sql_type
 
     check_format(output_format, "tree", "list", "json")
-    tables = {
-        name: {column: sql_type(declared) for column, declared in contract.columns.items()}
-        for name, contract in TABLES.items()
-    }
-    traced = Lineage(read(), tables)
+    traced = Lineage(read())
     model = traced.model_of(column)
     origins = [traced.of(column)] if model is None else [traced.trace(model.name, name) for name in model.columns]
     if output_format == "json":

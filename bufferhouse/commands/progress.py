@@ -88,8 +88,10 @@ def verdict(dump_ids: list[int], faults: "list[Fault]") -> str:
 
 
 @contextmanager
-def writing(place: "Place", *, wait: float = 0.0) -> Iterator["Warehouse"]:
-    """Yield a warehouse open for writing. A warehouse of an older version is back-filled first, which may take long.
+def writing(place: "Place | None", *, wait: float = 0.0) -> Iterator["Warehouse"]:
+    """Yield a warehouse open for writing, in memory for None.
+
+    One of an older version is back-filled first, which may take long.
 
     Raises:
         UsageError, WarehouseBusy, WarehouseError: as `Warehouse`.

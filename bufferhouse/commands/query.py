@@ -206,11 +206,17 @@ def _converse(opened, output_format: str, given: dict[str, str], output: Path | 
         )
 
 
+def asked_path(warehouse: Address | None, source: list[str] | None) -> Address | None:
+    """Return the warehouse to query, or None with sources; refuse both together."""
+    if source and warehouse is not None:
+        raise UsageError("expected --warehouse or --from, not both")
+    return None if source else warehouse_path(warehouse, must_exist=True)
+
+
 @contextmanager
 def _connection(warehouse: Address | None, source: list[str] | None, wait: float, *, is_long: bool) -> Iterator[Any]:
-    if source:
-        if warehouse is not None:
-            raise UsageError("expected --warehouse or --from, not both")
+    path = asked_path(warehouse, source)
+    if path is None:
         from bufferhouse.ingest.in_memory import in_memory
 
         with in_memory(source) as con:
@@ -219,6 +225,5 @@ def _connection(warehouse: Address | None, source: list[str] | None, wait: float
     from bufferhouse.commands.options import reading
     from bufferhouse.warehouse.lake.reader import bound_password
 
-    path = warehouse_path(warehouse, must_exist=True)
     with bound_password(path), reading(path, wait, is_long=is_long) as con:
         yield con

@@ -8,17 +8,8 @@ from typing import Annotated
 import typer
 
 from bufferhouse.commands import completion
-from bufferhouse.commands.options import (
-    WaitOption,
-    WarehouseOption,
-    check_format,
-    guarded,
-    local_file,
-    say,
-    warehouse_path,
-)
-from bufferhouse.commands.query import FromOption
-from bufferhouse.errors import UsageError
+from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, guarded, local_file, say
+from bufferhouse.commands.query import FromOption, asked_path
 from bufferhouse.redaction import give
 from bufferhouse.warehouse import Address
 
@@ -164,13 +155,6 @@ def checked(
     if html is not None:
         check_page_path(html)
     return asked_path(warehouse, source)
-
-
-def asked_path(warehouse: Address | None, source: list[str] | None) -> Address | None:
-    """Return the warehouse to query, or None with sources; refuse both together."""
-    if source and warehouse is not None:
-        raise UsageError("expected --warehouse or --from, not both")
-    return None if source else warehouse_path(warehouse, must_exist=True)
 
 
 @contextmanager

@@ -44,8 +44,8 @@ class Verdict(NamedTuple):
     accepted: list[tuple[Compared, Accepted]]
     stale: list[Accepted]
     compared_count: int
-    warned: Sequence[Compared] = ()
-    tight: Sequence[Compared] = ()
+    warned: Sequence[Compared]
+    tight: Sequence[Compared]
 
     @property
     def is_passed(self) -> bool:

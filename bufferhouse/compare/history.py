@@ -46,7 +46,7 @@ class Joined:
 
 
 def read_joined(
-    con: duckdb.DuckDBPyConnection, program_ids: Sequence[int], *, metric: str, memory_space: int | None = None
+    con: duckdb.DuckDBPyConnection, program_ids: Sequence[int], *, metric: str, memory_space: int | None
 ) -> list[Joined]:
     """Return the steps in which one of some programs became another one or was one, in the order of the runs.
 

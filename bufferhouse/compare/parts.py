@@ -77,7 +77,7 @@ def part_of(con: duckdb.DuckDBPyConnection, run_id: int, run: str, conditions: s
 
 
 def both_flag_sets(
-    con: duckdb.DuckDBPyConnection, run_id: int, run: str, program_ids: Collection[int] | None = None
+    con: duckdb.DuckDBPyConnection, run_id: int, run: str, program_ids: Collection[int] | None
 ) -> tuple[Part, Part]:
     """Return the two flag sets of a run, or of some programs of it; `run` is what named the run.
 

@@ -13,7 +13,7 @@ from bufferhouse.report.lock.text import lock_text
 _WAY_IN = "Take it in with: pytest --memory-lock-update, and commit the file with the change."
 
 
-def held_text(path: Path, explained: Explained, fail_over: str = "") -> str | None:
+def held_text(path: Path, explained: Explained, fail_over: str) -> str | None:
     """Return why a program does not pass: it grew, or the file does not hold it or cannot be read; None if it passes.
 
     Raises:

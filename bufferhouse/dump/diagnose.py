@@ -46,11 +46,11 @@ _TOO_OLD = "a dump written since 2019-09 (TensorFlow 2.1, any jaxlib)"
 _OLD_VALUE = re.compile(r"  (?:[A-Za-z_][A-Za-z0-9_.\-]*+(?:\[[0-9,]*\])?\(#[0-9]|[0-9]++ (?:PHI )?[A-Za-z_])")
 
 
-def refuse_if_too_old(text: str, pointers: Sequence[str | None], role: str) -> None:
+def refuse_if_too_old(text: str, pointers: Sequence[str | None]) -> None:
     """Refuse a file of pre-2019-09 XLA whose allocations happen to show no value line: pointers, and nothing after."""
     if any(pointers):
         found = "the pre-2019-09 dialect, or a file that was cut (pointers, but no used values)"
-        raise error_at(text, content_end(text), _TOO_OLD, found=found, role=role)
+        raise error_at(text, content_end(text), _TOO_OLD, found=found, role="combined")
 
 
 _FOLLOWERS = {

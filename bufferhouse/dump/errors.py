@@ -37,7 +37,7 @@ def _rebuild(line: int, column: int, expected: str, found: str, role: str, rule:
 
 
 def error_at(
-    text: str, offset: int, expected: str, *, found: str | None = None, role: str = "combined", rule: str = "grammar"
+    text: str, offset: int, expected: str, *, found: str | None = None, role: str, rule: str = "grammar"
 ) -> DumpError:
     """Return the error for character `offset` of `text`; `found` defaults to the input that stands there."""
     offset = min(offset, len(text))

@@ -41,7 +41,7 @@ def parse(files: bytes | Mapping[str, bytes]) -> Dump:
 def _combined(dump: Dump, text: str) -> None:
     end, heads = allocations.parse(dump, text, "combined")
     if end is None:
-        diagnose.refuse_if_too_old(text, dump.allocations.pointer, "combined")
+        diagnose.refuse_if_too_old(text, dump.allocations.pointer)
         _trailing(dump, text, content_end(text), "combined")
         return
     start = _totals(dump, text, end, "combined")

@@ -95,7 +95,7 @@ def _taken_bytes() -> int | None:
 
 @contextmanager
 def interrupted_after(
-    con: duckdb.DuckDBPyConnection, seconds: float, give_up: Callable[[], None] | None = None
+    con: duckdb.DuckDBPyConnection, seconds: float, give_up: Callable[[], None] | None
 ) -> Iterator[threading.Event]:
     """Interrupt what runs on the connection after so many seconds, or at Ctrl-C; yield an event that says which.
 

@@ -24,7 +24,7 @@ PutBack = list[tuple[Sighting, set[int]]]
 
 
 def claimed_batches(
-    warehouse: Warehouse, dumps: FoundDumps, limits: Limits, *, hold: Hold | None = None
+    warehouse: Warehouse, dumps: FoundDumps, limits: Limits, *, hold: Hold | None
 ) -> Iterator[ReadBatch]:
     """Yield the batches that `read_batches` yields, without what other workers load; that comes last, when they have.
 

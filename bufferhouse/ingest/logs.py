@@ -23,7 +23,7 @@ from bufferhouse.sources.logs import WHOLE, Log, UntilDamage, opened
 from bufferhouse.tabulate.batch import Batch, ParsedBatch, Refusal
 from bufferhouse.version import __version__
 from bufferhouse.warehouse.lake.claims import file_key
-from bufferhouse.warehouse.load import packed
+from bufferhouse.warehouse.load import add_rejects
 from bufferhouse.warehouse.observations import insert
 from bufferhouse.warehouse.runs import run_ids
 from bufferhouse.warehouse.warehouse import Warehouse
@@ -241,7 +241,11 @@ def _store(warehouse: Warehouse, batch: Sequence[Read], started_at: datetime) ->
             if not CONTRACTS[table].is_kept_by(frame):
                 CONTRACTS[table].validate(frame)  # raises, with the row: a fault of this program
             done.rows[table] += insert(warehouse, table, of_table)
-        done.rows["rejects"] += _reject(warehouse, fresh, load_id)
+        refused = [
+            (run_id, entry.path, path, _hash(text), refusal, entry.size_bytes, entry.mtime_ns, {ROLE: text})
+            for (run_id, path, _), entry, refusal, text in fresh
+        ]
+        done.rows["rejects"] += add_rejects(warehouse, refused, load_id)
         _resolve(warehouse, found["oom_logs"], rejects)
         facts = [load_id, started_at, datetime.now(UTC), __version__, 0, 0, 0, 0, done.text_bytes]
         warehouse.con.execute(f"INSERT INTO raw.loads VALUES ({literals(facts)})")
@@ -307,21 +311,6 @@ def _fresh(warehouse: Warehouse, rejects: Sequence[tuple], names: Mapping[int, s
 
 def _hash(text: bytes) -> str:
     return sha256(text).hexdigest()
-
-
-def _reject(warehouse: Warehouse, rejects: Sequence[tuple], load_id: int) -> int:
-    if not rejects:
-        return 0
-    first = warehouse.next_number("rejects", "reject_id", len(rejects))
-    now = datetime.now(UTC)
-    cells = [
-        (
-            first + i, run_id, load_id, entry.path, path, _hash(text), r.role, r.rule, r.line, r.column, r.expected,
-            r.found, entry.size_bytes, entry.mtime_ns, packed({ROLE: text}), __version__, "open", now,
-        )
-        for i, ((run_id, path, _), entry, r, text) in enumerate(rejects)
-    ]  # fmt: skip
-    return insert(warehouse, "rejects", cells)
 
 
 def _resolve(warehouse: Warehouse, logs: Sequence[Row], rejects: Sequence[tuple]) -> None:

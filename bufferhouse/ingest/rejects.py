@@ -134,9 +134,7 @@ class Replayed:
     refused: list[tuple[int, str]] = field(default_factory=list)
 
 
-def replay(
-    warehouse: Warehouse, reject_ids: list[int] | None, *, progress: Callable[[int, int], None] | None = None
-) -> Replayed:
+def replay(warehouse: Warehouse, reject_ids: list[int] | None, *, progress: Callable[[int, int], None]) -> Replayed:
     """Try open rejects again with the parser of today; what is a dump now is loaded, and the reject keeps its history.
 
     `reject_ids` None stands for all open ones but lines of logs, which are read again with their logs.
@@ -175,8 +173,7 @@ def replay(
         if replayed and (batch.is_full(limits) or done == len(chosen)):
             _load(warehouse, batch, replayed, result)
             batch, replayed, places = ReadBatch(), {}, set()
-        if progress:
-            progress(done, len(chosen))
+        progress(done, len(chosen))
     return result
 
 

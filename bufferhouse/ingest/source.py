@@ -187,9 +187,7 @@ def choose(
     return arrivals
 
 
-def ready_logs(
-    warehouse: Warehouse, source: Source, seen: Seen, summary: Summary, *, rehash: bool = False
-) -> list[Log]:
+def ready_logs(warehouse: Warehouse, source: Source, seen: Seen, summary: Summary, *, rehash: bool) -> list[Log]:
     """Return the logs of a source that are to be read now; those that are being written wait, and `summary` says so."""
     logs = seen.discovery.logs if source.with_logs else []
     fresh = list(logs) if rehash or not logs else unknown_logs(warehouse, logs)
@@ -215,7 +213,7 @@ def unknown_files(
     runs: Mapping[str, KnownRun],
     summary: Summary,
     *,
-    rehash: bool = False,
+    rehash: bool,
     others: Sequence[Discovery] = (),
 ) -> FoundDumps:
     """Return the dumps whose path, size or modification time is new; count the others in `summary`.

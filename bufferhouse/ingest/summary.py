@@ -10,20 +10,6 @@ from bufferhouse.sources.directory import split_at_archive
 from bufferhouse.sources.discover import Discovery
 from bufferhouse.warehouse.load import Loaded
 
-_COUNTS = (
-    *("seen", "new", "known", "ignored", "rejected", "known_rejected", "left_out", "bytes", "late", "waiting_dumps"),
-    *("logs", "messages", "refused_messages", "unreadable_logs"),
-)
-_LISTS = (
-    *("unreadable", "reject_lines", "head_faults", "log_notes"),
-    *("runs", "waiting", "archives", "undescribed"),
-)
-
-_MAPPINGS = (
-    *("other_names", "other_facts", "other_endings", "pruned", "unread_keys", "rows", "warnings"),
-    "run_files_below",
-)
-
 
 @dataclass(slots=True)
 class Summary:
@@ -107,7 +93,9 @@ class Summary:
         self.head_faults += loaded.head_faults
         self.warnings.update(loaded.warnings)
         self.rows.update(loaded.rows)
-        self.add_tries(loaded)
+        if loaded.conflicts is not None:  # else nobody else writes
+            self.conflicts = (self.conflicts or 0) + loaded.conflicts
+            self.retries = (self.retries or 0) + loaded.retries
 
     def add_logs(self, loaded: LoadedLogs) -> None:
         """Count in what was found in logs."""
@@ -121,20 +109,15 @@ class Summary:
         self.rows.update(loaded.rows)
 
     def include(self, other: "Summary") -> None:
-        """Count in what was done to another source."""
-        for name in _COUNTS:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        for name in _LISTS:
-            getattr(self, name).extend(getattr(other, name))
-        self.add_tries(other)
-        for name in _MAPPINGS:
-            getattr(self, name).update(getattr(other, name))
-
-    def add_tries(self, other: "Loaded | Summary") -> None:
-        """Count in how often a commit met another one, and a load was done anew; None where nobody else writes."""
-        for name in ("conflicts", "retries"):
-            if (count := getattr(other, name)) is not None:
-                setattr(self, name, (getattr(self, name) or 0) + count)
+        """Count in what was done to another source: numbers are added up, lists and mappings joined."""
+        for name in self.__slots__:
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if isinstance(mine, list):
+                mine.extend(theirs)
+            elif isinstance(mine, dict):
+                mine.update(theirs)
+            elif isinstance(theirs, int):
+                setattr(self, name, (mine or 0) + theirs)
 
     @property
     def exit_code(self) -> int:

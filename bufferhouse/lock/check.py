@@ -67,8 +67,8 @@ class Judged(NamedTuple):
     gone: Sequence[Compared]
     undonated: Sequence[Compared]
     refused: Sequence[str]
-    unjudged: Sequence[Compared] = ()
-    joined: Sequence[Compared] = ()
+    unjudged: Sequence[Compared]
+    joined: Sequence[Compared]
 
     @property
     def is_passed(self) -> bool:

@@ -70,8 +70,8 @@ class Line(NamedTuple):
     number: int
     rank: str
     text: str
-    prefix: str = ""
-    is_whole: bool = True
+    prefix: str
+    is_whole: bool
 
 
 def lines(file: BinaryIO, is_reading: Callable[[], bool]) -> Iterator[Line]:

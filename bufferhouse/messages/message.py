@@ -59,8 +59,8 @@ class Message:
 
     dialect: str
     line_number: int
-    memory_space: str | None = None
-    module: str | None = None
+    memory_space: str | None
+    module: str | None
     instruction: str | None = None
     shape: str | None = None
     tag: str | None = None
@@ -116,7 +116,7 @@ class Refused:
     column_number: int
     expected: str
     found: str
-    log: str = ""
+    log: str
     count: int = 1
     text: str = ""
 
@@ -125,8 +125,8 @@ class Refused:
 class _Opening:
     dialect: str
     pattern: re.Pattern[str]
-    memory_space: str | None = None
-    has_listing: bool = False
+    memory_space: str | None
+    has_listing: bool
 
 
 def _opening(dialect: str, pattern: str, memory_space: str | None = None, *, has_listing: bool = False) -> _Opening:
@@ -284,7 +284,7 @@ class _Reader:
     `head` is what stands before the message in its first line: what all lines of its process begin with may be in it.
     """
 
-    def __init__(self, message: Message, head: str, *, has_listing: bool, has_bounds: bool = False) -> None:
+    def __init__(self, message: Message, head: str, *, has_listing: bool, has_bounds: bool) -> None:
         self.message = message
         self.last_line = message.line_number
         self._head = head

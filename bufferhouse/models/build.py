@@ -75,7 +75,7 @@ def take_place(
     known: list[Model],
     directory: Path,
     *,
-    force: bool = False,
+    force: bool,
     progress: Progress | None = None,
     ready: Mapping[str, str] | None = None,
     pattern: str | None = None,
@@ -152,7 +152,7 @@ def _qualified(directory: Path, _fingerprint: str, columns: tuple[tuple[str, tup
     return tuple(known)
 
 
-def steps_to(con: duckdb.DuckDBPyConnection, known: list[Model], *, force: bool = False) -> list[Step]:
+def steps_to(con: duckdb.DuckDBPyConnection, known: list[Model], *, force: bool) -> list[Step]:
     """Return what `plan` does, for models that were read."""
     built = {
         name: (deep, hashlib.sha256(sql.encode()).hexdigest(), is_incremental)

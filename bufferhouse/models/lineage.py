@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from bufferhouse.errors import UsageError, did_you_mean
 from bufferhouse.models.project import Model
+from schemas import TABLES
+from schemas.ddl import sql_type
 
 
 @dataclass(slots=True)
@@ -30,14 +32,13 @@ class Origin:
 
 
 class Lineage:
-    """Traces columns model by model: each model is qualified once, each column traced once.
+    """Traces columns model by model: each model is qualified once, each column traced once."""
 
-    `tables` gives columns and types of raw by table.
-    """
-
-    def __init__(self, models: Iterable[Model], tables: Mapping[str, Mapping[str, str]]) -> None:
+    def __init__(self, models: Iterable[Model]) -> None:
         self.models = {model.name: model for model in models}
-        self.schema: dict[str, dict] = {"raw": dict(tables)}
+        self.schema: dict[str, dict] = {"raw": {}}
+        for table, contract in TABLES.items():
+            self.schema["raw"][table] = {name: sql_type(column) for name, column in contract.columns.items()}
         for name, model in self.models.items():
             layer, stem = name.split(".")
             self.schema.setdefault(layer, {})[stem] = dict.fromkeys(model.columns, "UNKNOWN")

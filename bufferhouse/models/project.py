@@ -7,7 +7,7 @@ anything is built.
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -36,10 +36,10 @@ class Model:
     grain: tuple[str, ...]
     is_incremental: bool
     severity: str | None
-    portable: str | None = None
-    reads: tuple[str, ...] = ()
-    columns: dict[str, str] = field(default_factory=dict)
-    expression: object = None
+    portable: str | None
+    reads: tuple[str, ...]
+    columns: dict[str, str]
+    expression: object
 
     @property
     def fingerprint(self) -> str:

@@ -13,11 +13,10 @@ def pass_summary(
     total: Summary,
     by_source: Mapping[str, Summary],
     *,
-    published: str | None = None,
-    warehouse_bytes: int | None = None,
-    links: Mapping[str, str] | None = None,
+    published: str | None,
+    warehouse_bytes: int | None,
 ) -> str:
-    """Return the summary of one ingest: figures, sources, rejects and waiting files with their reasons, links."""
+    """Return the summary of one ingest: figures, sources, rejects and waiting files with their reasons."""
     rows = [
         ("dumps seen", total.seen),
         ("new contents", total.new),
@@ -46,8 +45,6 @@ def pass_summary(
     parts += bullets("Failed sources", [f"{name}: {p.fault}" for name, p in by_source.items() if p.fault])
     parts += bullets("Refused", [*total.reject_lines, *total.unreadable])
     parts += bullets("Waiting", total.waiting)
-    if links:
-        parts.append("\n".join(f"* [{_inside(name)}]({url})" for name, url in links.items()))
     return "\n\n".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""Write a report: its page to a file, a folder or a bucket."""
+"""Write a report: its page to a file, and the link to where it is."""
 
 from pathlib import Path
 from urllib.parse import quote
@@ -31,32 +31,6 @@ def write_page(path: Path, page: str) -> None:
             new.write_text(page, encoding="utf-8")
     except OSError as error:
         raise unwritable(f"the page cannot be written to {path}", error) from None
-
-
-def deliver(text: str, target: str, name: str) -> str:
-    """Write a page as `name` into the folder or below the s3:// URL `target`, whole or not at all; return where it is.
-
-    A missing folder is created.
-
-    Raises:
-        UsageError: it cannot be written there.
-        WarehouseFull: there is no space left.
-        SourceUnavailable: the bucket does not answer.
-    """
-    if target.startswith("s3://"):
-        from bufferhouse.sources.s3 import Store
-
-        store = Store(target)
-        store.put(name, text.encode("utf-8"), "text/html; charset=utf-8")
-        return f"{store.url}/{name}"
-    path = Path(target) / name
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path, is_flushed=True) as new:
-            new.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise unwritable(f"the report cannot be written to {path}", error) from None
-    return str(path.absolute())
 
 
 def link_to(place: str, name: str, seen_at: str | None) -> str:

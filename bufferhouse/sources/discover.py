@@ -634,7 +634,7 @@ def _common_base(entries: Sequence[Entry]) -> str | None:
     return os.path.commonpath([os.path.abspath(base) for base in bases])
 
 
-def _tree_of(path: str, *, is_matched: bool = False) -> Tree:
+def _tree_of(path: str, *, is_matched: bool) -> Tree:
     """Return the tree of a path that exists: an archive by its name, else a directory or a single file.
 
     What a glob matched may be gone by now: then the tree refuses it.

@@ -27,7 +27,7 @@ class Log:
 
 
 def logs_of_runs(
-    logs: Iterable[Entry], runs: Mapping[str, str], *, places: Places, run_name: str | None = None
+    logs: Iterable[Entry], runs: Mapping[str, str], *, places: Places, run_name: str | None
 ) -> Iterator[Log]:
     """Yield each log with the runs that it may be of; `runs` gives the directory of each run by name.
 

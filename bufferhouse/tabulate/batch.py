@@ -138,7 +138,7 @@ class Sighting:
     content: Content
     file_name: FileName
     text_bytes: int
-    files: Mapping[str, bytes] | None = None
+    files: Mapping[str, bytes] | None
     module_text: ModuleText | None = None
     did_not_fit: bool | None = None
     compile_flags: CompileFlags | None = None

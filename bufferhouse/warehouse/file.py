@@ -68,7 +68,7 @@ class WriterLock:
                 break
             except BlockingIOError:
                 if is_last:
-                    holder = os.pread(descriptor, 200, 0).decode("utf-8", "replace").strip() or "another process"
+                    holder = _holder(descriptor) or "another process"
                     os.close(descriptor)
                     raise WarehouseBusy(
                         f"{self.path.with_suffix('')} is being written by {holder}; "
@@ -491,6 +491,11 @@ def _opened_lock(path: Path, flags: int) -> int:
     raise _no_plain_file(path, "lock")
 
 
+def _holder(descriptor: int) -> str:
+    """Return what stands in an open lock: the process that holds it, or nothing."""
+    return os.pread(descriptor, 200, 0).decode("utf-8", "replace").strip()
+
+
 def _no_plain_file(path: Path, what: str) -> UsageError:
     return UsageError(f"{path}: expected the {what} of a warehouse, a plain file, found something else; remove it")
 
@@ -505,7 +510,7 @@ def writer(warehouse: Path) -> str | None:
     except (OSError, UsageError):
         return None
     try:
-        if not (holder := os.pread(descriptor, 200, 0).decode("utf-8", "replace").strip()):
+        if not (holder := _holder(descriptor)):
             return None
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         return None  # it was killed: its name is still there

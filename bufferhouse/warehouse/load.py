@@ -38,7 +38,6 @@ class Loaded:
     that were done anew. `unreadable` are files that could not be noted, and why.
     """
 
-    load_id: int
     new_count: int = 0
     known_count: int = 0
     rejects: list[tuple[Sighting, Refusal]] = field(default_factory=list)
@@ -136,7 +135,7 @@ def _load_whole(
     con = warehouse.con
     load_id = warehouse.next_number("loads", "load_id")
     refusals = dict(parsed.refusals)
-    result = Loaded(load_id)
+    result = Loaded()
     # Several threads share out every step of a statement: that takes up to a half more of the processor, and no less of
     # the clock, also for a dump of 37 MB, since the models are built on two connections as it is.
     con.execute("SET threads = 1")
@@ -316,23 +315,39 @@ def _reject(
 ) -> int:
     if not rejects:
         return 0
-    first = warehouse.next_number("rejects", "reject_id", len(rejects))
-    now = datetime.now(UTC)
-    rows = [
+    refused = [
         (
-            first + i, run_ids[s.run_name], load_id, s.source_uri, s.relative_path, s.content.sha256, r.role, r.rule,
-            r.line, r.column, r.expected, r.found, s.size_bytes, s.mtime_ns, packed(kept[s.content.sha256]),
-            __version__, "open", now,
+            run_ids[s.run_name], s.source_uri, s.relative_path, s.content.sha256, refusal, s.size_bytes, s.mtime_ns,
+            kept[s.content.sha256],
         )
-        for i, (s, r) in enumerate(rejects)
+        for s, refusal in rejects
     ]  # fmt: skip
-    added = insert(warehouse, "rejects", rows)
+    added = add_rejects(warehouse, refused, load_id)
     # What an older parser refused for its own reason is told by the new row from now on.
     warehouse.change_rejects(
         "resolved", "r.state = 'open' AND r.load_id < $load_id AND (r.run_id, r.relative_path, r.sha256) IN"
         " (SELECT (run_id, relative_path, sha256) FROM raw.rejects WHERE load_id = $load_id)", {"load_id": load_id},
     )  # fmt: skip
     return added
+
+
+def add_rejects(warehouse: Warehouse, refused: Sequence[tuple], load_id: int) -> int:
+    """Add files, or lines of files, that were refused; return how many.
+
+    Each has its run, URI, path, SHA-256, refusal, size and time, and its bytes by role.
+    """
+    if not refused:
+        return 0
+    first = warehouse.next_number("rejects", "reject_id", len(refused))
+    now = datetime.now(UTC)
+    rows = [
+        (
+            first + i, run_id, load_id, uri, path, sha256, r.role, r.rule, r.line, r.column, r.expected, r.found,
+            size_bytes, mtime_ns, packed(files), __version__, "open", now,
+        )
+        for i, (run_id, uri, path, sha256, r, size_bytes, mtime_ns, files) in enumerate(refused)
+    ]  # fmt: skip
+    return insert(warehouse, "rejects", rows)
 
 
 def packed(files: Mapping[str, bytes]) -> bytes:

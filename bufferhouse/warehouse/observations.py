@@ -234,7 +234,7 @@ def unseen(warehouse: Warehouse, sightings: list[Sighting]) -> tuple[list[Sighti
     of_known_runs = [(i, s) for i, s in enumerate(sightings) if s.run_name in told]
     run_of, paths = [told[s.run_name] for _, s in of_known_runs], [s.relative_path for _, s in of_known_runs]
     with streamed(con, "files", pl.DataFrame({"run_id": run_of, "relative_path": paths})):
-        if not _are_told(con, "files", of_these_runs):
+        if not _are_told(con, of_these_runs):
             return sightings, 0
     rows = [
         (
@@ -366,7 +366,7 @@ def _newest_loads(con: duckdb.DuckDBPyConnection, files: pl.DataFrame, known_run
         return [None] * len(files)
     of_these_runs = _condition(known_runs)
     with registered(con, "files", files):
-        if not _are_told(con, "files", of_these_runs):
+        if not _are_told(con, of_these_runs):
             return [None] * len(files)
         seen = con.execute(
             "SELECT o.run_id, o.relative_path, o.load_id FROM staging.observations AS o"
@@ -417,11 +417,11 @@ def _condition(runs: Iterable[int]) -> str:
     return f"o.run_id IN ({', '.join(map(str, runs))})"
 
 
-def _are_told(con: duckdb.DuckDBPyConnection, table: str, of_these_runs: str) -> bool:
-    """Say whether any file of a table was seen in some runs: most often none was, and what tells more is dear."""
+def _are_told(con: duckdb.DuckDBPyConnection, of_these_runs: str) -> bool:
+    """Say whether any of the `files` was seen in some runs: most often none was, and what tells more is dear."""
     return bool(
         con.execute(
-            f"SELECT 1 FROM raw.observations AS o SEMI JOIN {table} USING (run_id, relative_path)"
+            "SELECT 1 FROM raw.observations AS o SEMI JOIN files USING (run_id, relative_path)"
             f" WHERE {of_these_runs} LIMIT 1"
         ).fetchall()
     )

@@ -65,17 +65,6 @@ def reading(place: Place, *, wait: float = 0.0, is_long: bool = False) -> Iterat
         close(warehouse.con)
 
 
-@contextmanager
-def only_asked(place: Place, *, wait: float = 0.0) -> Iterator[Warehouse]:
-    """Yield a warehouse to look things up in, which is not made, migrated or locked; where there is none, an empty one.
-
-    Raises:
-        WarehouseBusy, WarehouseError: as `open_reader`.
-    """
-    with reading(place, wait=wait) if exists(place) else writing(None) as warehouse:
-        yield warehouse
-
-
 def exists(place: Place) -> bool:
     """Say whether there is a warehouse.
 

@@ -51,7 +51,7 @@ def days_ago(days: float) -> datetime:
 
 
 def runs_to_prune(
-    con: duckdb.DuckDBPyConnection, *, keep_runs: int | None = None, older_than_days: float | None = None
+    con: duckdb.DuckDBPyConnection, *, keep_runs: int | None, older_than_days: float | None = None
 ) -> list[tuple[int, str]]:
     """Return id and name of the runs that are beyond the newest `keep_runs`, or older than some days.
 

@@ -174,13 +174,13 @@ def _is_better(run: Run, moment: datetime, source: str) -> bool:
     return run.started_at_source in ("file name", "file time") and run.started_at < moment
 
 
-def complete(warehouse: Warehouse, names: Sequence[str], moment: datetime | None = None) -> list[str]:
+def complete(warehouse: Warehouse, names: Sequence[str]) -> list[str]:
     """Declare runs complete, all or none; return their names.
 
     Raises:
         UsageError: there is no run of one of the names.
     """
-    text = (moment or datetime.now(UTC)).isoformat(timespec="seconds")
+    text = datetime.now(UTC).isoformat(timespec="seconds")
     with warehouse.turn(), transaction(warehouse.con):
         found = [find(warehouse.con, name).run_name for name in names]
         for name in found:

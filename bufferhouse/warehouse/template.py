@@ -49,8 +49,8 @@ def copy_of_blank(blank: Blank, target: Path) -> bool:
     return is_copied
 
 
-def fill_from_blank(blank: Blank, con: duckdb.DuckDBPyConnection) -> bool:
-    """Fill the empty database in use, in memory, from a blank warehouse; return whether that was possible."""
+def fill_from_blank(blank: Blank, con: duckdb.DuckDBPyConnection) -> None:
+    """Fill the empty database in use, in memory, from a blank warehouse, where that is possible."""
     (database,) = con.execute("SELECT current_database()").fetchone()
 
     def fill(path: Path) -> None:
@@ -61,7 +61,7 @@ def fill_from_blank(blank: Blank, con: duckdb.DuckDBPyConnection) -> bool:
             con.execute("DETACH bufferhouse_blank")
         stamp(con)
 
-    return _use(blank, fill)
+    _use(blank, fill)
 
 
 def stamp(con: duckdb.DuckDBPyConnection) -> None:

@@ -18,7 +18,7 @@ from bufferhouse.tabulate.contents import parse_contents
 from bufferhouse.tabulate.memory import collector_paused
 from bufferhouse.warehouse.restore import ORDER, chunks, rendered
 from bufferhouse.warehouse.run_names import find
-from bufferhouse.warehouse.verify_observations import Fault, sighting_faults
+from bufferhouse.warehouse.verify_observations import Fault, one_each, sighting_faults
 
 
 def chosen_dumps(con: duckdb.DuckDBPyConnection, *, sample: int | None = None, run: str | None = None) -> list[int]:
@@ -51,7 +51,7 @@ def verify(
     for frames in chunks(con, once, progress=progress):
         faults += faults_in(frames)
     faults += sighting_faults(con, once)
-    return list({fault.dump_id: fault for fault in reversed(faults)}.values())[::-1]
+    return one_each(faults)
 
 
 def _stored_twice(con: duckdb.DuckDBPyConnection, dump_ids: list[int]) -> list[Fault]:

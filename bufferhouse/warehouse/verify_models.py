@@ -9,7 +9,7 @@ from bufferhouse.engine.sql import column_types, identifier, registered
 from bufferhouse.errors import counted
 from bufferhouse.warehouse.batch_catalog import CATALOG, batch_catalog
 from bufferhouse.warehouse.restore import chunks
-from bufferhouse.warehouse.verify_observations import Fault
+from bufferhouse.warehouse.verify_observations import Fault, one_each
 from bufferhouse.warehouse.warehouse import Warehouse
 
 # To plan the models takes a fifth of a second, however few dumps there are.
@@ -40,7 +40,7 @@ def model_faults(
         faults += _differences(warehouse, frames, built, names)
     if con.execute("SELECT COUNT(*) FROM raw.dumps").fetchone()[0] == len(dump_ids):
         faults += _strays(con, names)
-    return list({fault.dump_id: fault for fault in reversed(faults)}.values())[::-1]
+    return one_each(faults)
 
 
 def _differences(

@@ -28,6 +28,11 @@ class Fault:
     what: str
 
 
+def one_each(faults: list[Fault]) -> list[Fault]:
+    """Return the first fault of each dump."""
+    return list({fault.dump_id: fault for fault in reversed(faults)}.values())[::-1]
+
+
 def sighting_faults(con: duckdb.DuckDBPyConnection, dump_ids: list[int]) -> list[Fault]:
     """Prove the observations and the loads of some dumps; where these are all, also whose rows are left."""
     with registered(con, "chosen", pl.DataFrame({"dump_id": dump_ids}, schema={"dump_id": pl.Int64})):

@@ -21,10 +21,15 @@ def alignment_of(compile_target: str | None, memory_space: int, offsets: Iterabl
     return min(power, limit) if power else limit
 
 
+def is_cpu(compile_target: str | None) -> bool:
+    """Return whether a program is compiled for CPU."""
+    return (compile_target or "").lower().startswith("cpu")
+
+
 def _limit(compile_target: str | None, memory_space: int, power: int) -> int:
-    target = (compile_target or "").lower()
-    if target.startswith("cpu"):
+    if is_cpu(compile_target):
         return _CPU
+    target = (compile_target or "").lower()
     if target.startswith(("sm_", "gfx", "gpu")):
         return _GPU
     tpu = _TPU.get(memory_space, _OTHER)

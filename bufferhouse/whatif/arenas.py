@@ -56,9 +56,7 @@ class Packed(NamedTuple):
     most_savable_bytes: int = 0
 
 
-def pack_arenas(
-    warehouse: Warehouse, *, work: int = WORK, progress: Callable[[int, int], None] | None = None
-) -> Packed:
+def pack_arenas(warehouse: Warehouse, *, progress: Callable[[int, int], None] | None = None) -> Packed:
     """Pack every arena of a warehouse that has no packing yet, and keep what is found, some hundred at a time.
 
     What is interrupted keeps what it has, and goes on there.
@@ -67,7 +65,7 @@ def pack_arenas(
     waiting = con.execute(_WAITING).fetchall()
     for start in range(0, len(waiting), _BATCH):
         chosen = waiting[start : start + _BATCH]
-        rows = [_packed(*arena, work) for arena in _arenas(con, chosen)]
+        rows = [_packed(*arena) for arena in _arenas(con, chosen)]
         frame = pl.DataFrame(rows, schema=_COLUMNS, orient="row")
         with warehouse.alone(), transaction(con), streamed(con, "packings_to_add", frame):
             # While this worker waited to be alone another may have kept the same, or removed the dump.
@@ -80,8 +78,8 @@ def pack_arenas(
     return _summary(con, len(waiting))
 
 
-def _packed(key: tuple[int, int], slots: Slots, alignment: int, work: int) -> tuple:
-    found = pack(slots, alignment, given=True, work=work)
+def _packed(key: tuple[int, int], slots: Slots, alignment: int) -> tuple:
+    found = pack(slots, alignment, given=True, work=WORK)
     return (*key, alignment, found.low_bytes, found.high_bytes, found.packer, found.is_cut)
 
 

@@ -16,7 +16,7 @@ class DeadCode:
     is in these may go: a dump does not say what is for which result.
     """
 
-    def __init__(self, space: Space, dropped: set[int], removed: Collection[int] = ()) -> None:
+    def __init__(self, space: Space, dropped: set[int], removed: Collection[int]) -> None:
         self._space = space
         c = space.columns
         self._gone = {c["instruction"][space.table]} if space.table is not None else set()  # it puts results together

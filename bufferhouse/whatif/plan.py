@@ -72,7 +72,6 @@ class Plan:
         self.displaced: list[int] = []  # rows that stand in an output, and may have to stand elsewhere
         self._fading: list[int] = []  # rows that a compiler could do without altogether
         self.guests: set[int] = set()  # rows that may take the place of a donated parameter when they are born
-        self.is_less = False  # whether results are dropped, or values removed
         self.prefetched: list[int] = []  # rows that a TPU may fetch or write in another way than it did
         self._lives: dict[int, Edit] = {}  # the edit of each value that changed when it is alive
         self._shapes: dict[int, str] = {}  # of values whose size changed
@@ -105,16 +104,8 @@ class Plan:
         """How many slots each body has."""
         return Counter(self.slots.body)
 
-    def _outputs(self, shape: str, size: int) -> list[Output]:
-        """Return the outputs of a shape and of so many bytes that are still returned."""
-        return [
-            one
-            for one in self.space.outputs
-            if (one.array_shape, one.size_bytes) == (shape, size) and one.row not in self._unreturned
-        ]
-
     def apply(self, edits: Iterable[Edit]) -> "Plan":
-        """Apply edits, together: in whatever order they are given, they come to the same.
+        """Apply edits, all together and once: in whatever order they are given, they come to the same.
 
         Of a group (`*`, `op_name=`, `line=`) those values are edited that can be; a value that is named must be one.
         `applied` lists donations, sizes and lives, of each those that came first.
@@ -123,7 +114,7 @@ class Plan:
             UsageError: an edit names nothing, or a value that cannot be edited so.
         """
         given = [(edit, [] if edit.kind == "reschedule" else chosen(self.space, edit)) for edit in edits]
-        steps, done = in_order(given, self._argument), len(self.applied)
+        steps = in_order(given, self._argument)
         self._unreturned.update(row for edit, rows in steps if edit.kind in ("free", "remove") for row in rows)
         self._note_reads(steps)
         for edit, rows in steps:
@@ -147,10 +138,9 @@ class Plan:
         self._return_less()
         self._read_instead()
         place = {edit: number for number, (edit, _) in reversed([*enumerate(given)])}
-        self.applied[done:] = sorted(self.applied[done:], key=lambda one: (phase(one.edit), place[one.edit]))
+        self.applied.sort(key=lambda one: (phase(one.edit), place[one.edit]))
         for allocation in self._to_resize:
             self._resize(allocation)
-        self._to_resize.clear()
         for row, positions in self._read_again.items():
             if row not in self._lives or self._lives[row].kind == "free":
                 self._extend(row, max(positions, default=0))
@@ -251,10 +241,8 @@ class Plan:
         What was computed for these alone is dead code, which a compiler leaves out.
         """
         space, c = self.space, self.space.columns
-        dropped, removed = self._dropped, self._removed
-        self.is_less = bool(dropped or removed)
-        self.__dict__.pop("_dead", None)  # of the edits before these
-        for row in dropped | removed:
+        dropped = self._dropped
+        for row in dropped | self._removed:
             self._note_prefetch(row)
         if space.table is None or not dropped:
             return
@@ -279,6 +267,11 @@ class Plan:
     def _removed(self) -> set[int]:
         """The rows of values that are removed, results and others."""
         return {row for row, edit in self._lives.items() if edit.kind == "remove"}
+
+    @property
+    def is_less(self) -> bool:
+        """Whether results are dropped, or values removed."""
+        return bool(self._dropped or self._removed)
 
     @cached_property
     def _dead(self) -> DeadCode:
@@ -527,15 +520,19 @@ class Plan:
         """
         shape = array_shape(self.space.columns["shape"][row])
         size = self.space.allocations[self.space.columns["allocation"][row]][1]
-        fitting = self._outputs(shape, size)
+        fitting = [
+            one
+            for one in self.space.outputs
+            if (one.array_shape, one.size_bytes) == (shape, size) and one.row not in self._unreturned
+        ]
         left = [one for one in fitting if self.fixed[one.allocation] == one.size_bytes]
         if not left:
             why = _OUTPUTS_TAKEN.format(counted(len(fitting), "output")) if fitting else _NO_OUTPUT
             raise self.refused(edit, row, f"has no output {why}")
         return min(left, key=lambda one: (one.birth <= last, one.birth, one.allocation))
 
-    def _resized(self, edit: Edit, row: int, shape: Shape) -> int:
-        """Give a value the slot of another shape and return by how many bytes that is smaller."""
+    def _give_shape(self, edit: Edit, row: int, shape: Shape) -> None:
+        """Give a value the slot of another shape, which takes fewer bytes."""
         at = self._slot(edit, row)
         old = parse_shape(self.shape(row))
         if shape.physical_bytes is None or not old.physical_bytes:
@@ -551,21 +548,20 @@ class Plan:
             self.slots.size_bytes[there] = size
         if not self.slots.is_arena[at]:
             self._to_resize.add(self.space.columns["allocation"][row])
-        return slot - size
 
     def _shrink(self, edit: Edit, row: int) -> tuple[str, str]:
         self._array(edit, row)
         shape = parse_shape(with_type(self.shape(row), edit.dtype or ""))
         if shape.element_bits is None:
             raise self.refused(edit, row, f"cannot be {edit.dtype}: the bytes of that element type are not known")
-        self._resized(edit, row, shape)
+        self._give_shape(edit, row, shape)
         return "estimate", f"its slot as {edit.dtype} with the tiles of that type; conversions may need room"
 
     def _unpad(self, edit: Edit, row: int) -> tuple[str, str]:
         old = self._array(edit, row)
         if not self.space.columns["padding_bytes"][row]:
             raise self.refused(edit, row, "has no padding by tiles")
-        self._resized(edit, row, old._replace(physical_bytes=flat_bytes(old)))
+        self._give_shape(edit, row, old._replace(physical_bytes=flat_bytes(old)))
         return "bound", "its slot without what the tiles of its dimensions add, as a vector of all its elements has it"
 
     def _shard(self, edit: Edit, row: int) -> tuple[str, str]:
@@ -581,7 +577,7 @@ class Plan:
         text = self.shape(row)
         inside = ",".join(map(str, dims))
         text = f"{text[: text.index('[')]}[{inside}{text[text.index(']') :]}"
-        self._resized(edit, row, parse_shape(with_fitting_tiles(text)))
+        self._give_shape(edit, row, parse_shape(with_fitting_tiles(text)))
         return "estimate", f"dimension {places[0]} over {edit.parts} devices, with tiles; collectives may need room"
 
     def _array(self, edit: Edit, row: int) -> Shape:
@@ -759,7 +755,6 @@ class Plan:
                 members[body].append(at)
         for rows in members.values():
             self._shrink_body(rows)
-        self._former = {}
 
     def _shrink_body(self, rows: Sequence[int]) -> None:
         """Move the slots of one body: a byte shrinks as that slot over it that shrinks least.

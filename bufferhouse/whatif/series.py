@@ -118,9 +118,7 @@ def fitting(series: Series, capacity_bytes: int) -> Fitting:
     return Fitting(largest, interpolated, following, short, all(one in fits for one in smaller))
 
 
-def read_series(
-    con: duckdb.DuckDBPyConnection, word: str = "", *, memory_space: int = 0, run_name: str = ""
-) -> list[Series]:
+def read_series(con: duckdb.DuckDBPyConnection, word: str, *, memory_space: int, run_name: str) -> list[Series]:
     """Return the series among the programs whose name begins with `word`, those with most points first."""
     rows = ask(con, "fits_programs", word=word, memory_space=memory_space, run_name=run_name).records
     functions: dict[tuple[str, str], list[Record]] = defaultdict(list)

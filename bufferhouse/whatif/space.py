@@ -12,7 +12,7 @@ import duckdb
 from bufferhouse.engine.sql import execute
 from bufferhouse.tabulate.shape import parse_shape
 from bufferhouse.tabulate.signature import read_signature
-from bufferhouse.whatif.alignment import alignment_of
+from bufferhouse.whatif.alignment import alignment_of, is_cpu
 
 ARENA = "temp"  # the kind of the allocations that XLA fills by simulating a heap
 # Both ends of an asynchronous operation (`HloOpcode::kAsyncStart`, `kCopyStart`): the second defines no value.
@@ -176,10 +176,6 @@ class Space:
             self._before[instruction] = None if left else frozenset(found)
         return self._before[instruction]
 
-    def bytes_of(self, *kinds: str) -> int:
-        """Return the bytes of the allocations of these kinds."""
-        return sum(size for kind, size in self.allocations.values() if kind in kinds)
-
     @property
     def arena_count(self) -> int:
         """How many values with bytes are in the arena."""
@@ -191,7 +187,7 @@ class Space:
     @property
     def arena_bytes(self) -> int:
         """The bytes of the temporaries."""
-        return self.bytes_of(ARENA)
+        return sum(size for kind, size in self.allocations.values() if kind == ARENA)
 
     @property
     def reserved_bytes(self) -> int:
@@ -238,40 +234,23 @@ def _space(
 ) -> Space:
     columns = {name: list(column) for name, column in zip(COLUMNS, zip(*values, strict=True), strict=False)}
     columns = columns or {name: [] for name in COLUMNS}
-    read = _uses(uses, columns)
     offsets = [offset for offset, kind in zip(columns["offset_bytes"], columns["kind"], strict=True) if kind == ARENA]
     return Space(
         memory_space,
         columns,
-        read.uses,
-        read.operands,
-        {index: (kind, size) for index, kind, size, *_ in allocations},
-        alignment_of(target, memory_space, offsets),
-        frozenset(index for index, *_, is_live_out in allocations if is_live_out),
+        allocations={index: (kind, size) for index, kind, size, *_ in allocations},
+        alignment=alignment_of(target, memory_space, offsets),
+        live_out=frozenset(index for index, *_, is_live_out in allocations if is_live_out),
         has_live_ranges=state in ("present", "unbounded"),
         strict=frozenset(index for index, _, _, is_strict, _ in allocations if is_strict),
-        readers=read.readers,
-        sources=read.sources,
-        results=read.results,
-        root=read.root,
         returned=read_signature(signature).output,
-        is_on_host=(target or "").lower().startswith("cpu"),
+        is_on_host=is_cpu(target),
+        **_reads(uses, columns),
     )
 
 
-class _Reads(NamedTuple):
-    """Who reads what, as in `Space`."""
-
-    uses: list[list[int | None]]
-    operands: list[list[int]]
-    readers: list[list[str]]
-    sources: dict[str, list[str]]
-    results: dict[int, int]
-    root: int | None
-
-
-def _uses(rows: Sequence[tuple], columns: dict[str, list[Any]]) -> _Reads:
-    """Return when each value is read, and by what; of an instruction that only hands on what it reads nothing."""
+def _reads(rows: Sequence[tuple], columns: dict[str, list[Any]]) -> dict[str, Any]:
+    """Return fields of `Space`: when each value is read, and by what; nothing where it is only handed on."""
     place = {value_id: row for row, value_id in enumerate(columns["value_id"])}
     # A conditional, loop or sort may be the root, too: what it reads is no result, nor is what its branches return.
     given = zip(*(columns[name] for name in ("instruction", "kind", "is_tuple", "opcode", "end")), strict=True)
@@ -307,7 +286,10 @@ def _uses(rows: Sequence[tuple], columns: dict[str, list[Any]]) -> _Reads:
             _join_async(sources, done)
     ascending = [sorted(set(found), key=lambda at: -1 if at is None else at) for found in uses]
     operands = [list(dict.fromkeys(read_by.get(name, ()))) for name in columns["instruction"]]
-    return _Reads(ascending, operands, readers, sources, results, root)
+    return {
+        **{"uses": ascending, "operands": operands, "readers": readers, "sources": sources},
+        **{"results": results, "root": root},
+    }
 
 
 def _join_async(sources: dict[str, list[str]], done: str) -> None:

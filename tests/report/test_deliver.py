@@ -7,9 +7,10 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from bufferhouse.errors import UsageError
-from bufferhouse.report.writing import deliver, link_to
+from bufferhouse.report.site.target import target_of
+from bufferhouse.report.writing import link_to
 
-PAGE = "<!doctype html>é"
+PAGE = "<!doctype html>é".encode()
 
 
 @pytest.fixture(scope="module")
@@ -30,18 +31,17 @@ def store():
 def test_a_page_in_a_folder_takes_the_place_of_the_last_one(tmp_path):
     """The folder is made; what lies there is the newest page, and nothing else."""
     target = tmp_path / "a" / "b"
-    assert str(target / "fleet.html") == deliver("old", str(target), "fleet.html")
-    deliver(PAGE, str(target), "fleet.html")
-    deliver(PAGE, str(target), "history/x.html")
-    assert PAGE.encode() == (target / "fleet.html").read_bytes()
+    target_of(str(target)).write([("fleet.html", b"old")])
+    target_of(str(target)).write([("fleet.html", PAGE), ("history/x.html", PAGE)])
+    assert PAGE == (target / "fleet.html").read_bytes()
     assert ["fleet.html", "history", "x.html"] == sorted(path.name for path in target.rglob("*"))
 
 
 def test_a_folder_that_cannot_be_written_is_said(tmp_path):
     """The error names the file and the reason."""
     (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match=r"the report cannot be written to .*fleet\.html: File exists"):
-        deliver(PAGE, str(tmp_path / "file"), "fleet.html")
+    with pytest.raises(UsageError, match=r"the site cannot be written to .*fleet\.html: Not a directory"):
+        target_of(str(tmp_path / "file" / "site")).write([("fleet.html", PAGE)])
 
 
 def test_a_page_in_a_bucket_is_a_page_to_a_browser(store, monkeypatch):
@@ -52,11 +52,11 @@ def test_a_page_in_a_bucket_is_a_page_to_a_browser(store, monkeypatch):
         "AWS_SECRET_ACCESS_KEY": "secret", "AWS_MAX_ATTEMPTS": "1",
     }.items():  # fmt: skip
         monkeypatch.setenv(name, value)
-    assert "s3://reports/x/fleet.html" == deliver(PAGE, "s3://reports/x/", "fleet.html")
+    target_of("s3://reports/x/").write([("fleet.html", PAGE)])
     found = client.get_object(Bucket="reports", Key="x/fleet.html")
-    assert (PAGE.encode(), "text/html; charset=utf-8") == (found["Body"].read(), found["ContentType"])
+    assert (PAGE, "text/html; charset=utf-8") == (found["Body"].read(), found["ContentType"])
     with pytest.raises(UsageError, match="there is no such bucket"):
-        deliver(PAGE, "s3://none/x", "fleet.html")
+        target_of("s3://none/x").write([("fleet.html", PAGE)])
 
 
 @pytest.mark.parametrize(

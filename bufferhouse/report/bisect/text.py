@@ -47,7 +47,7 @@ class Bisected:
         return sum(point.is_compiled for point in self.points.values())
 
 
-def bisect_text(bisected: Bisected, form: str, *, exact: bool = False) -> str:
+def bisect_text(bisected: Bisected, form: str, *, exact: bool) -> str:
     """Return a bisection in a form of `sections.FORMATS`; `exact` writes all bytes to the byte."""
     if form == "json":
         return plain_json(bisect_object(bisected))

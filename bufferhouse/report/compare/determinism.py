@@ -35,7 +35,7 @@ _COLUMNS = [
 ]
 
 
-def read_determinism(path: Place | None, *, sources: Sequence[str] = (), wait: float = 0.0) -> Answers:
+def read_determinism(path: Place | None, *, sources: Sequence[str], wait: float) -> Answers:
     """Ask which programs differ (`determinism`), and how many could be judged (`determinism_runs`).
 
     Raises:
@@ -64,7 +64,7 @@ def _told(con: duckdb.DuckDBPyConnection) -> list[tuple[int, int | None, str | N
     return found + [(*place, by_files[tuple(keys)]) for place, keys in sets.items()]
 
 
-def determinism_text(found: Answers, form: str, *, exact: bool = False) -> str:
+def determinism_text(found: Answers, form: str, *, exact: bool) -> str:
     """Return the report in a form of `sections.FORMATS`; `exact` writes all bytes to the byte."""
     if form == "json":
         return json_text({"warehouse": found.warehouse, "asked_at": found.asked_at}, found.answers)

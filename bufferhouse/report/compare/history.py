@@ -58,7 +58,7 @@ class Blamed:
     word: str
     metric: str
     series: Sequence[Series]
-    joined: Sequence[Joined] = ()
+    joined: Sequence[Joined]
 
 
 def read_blame(
@@ -88,7 +88,7 @@ def read_blame(
     return Blamed(name, datetime.now(UTC), note, word, metric, found, joined)
 
 
-def blame_text(blamed: Blamed, form: str, *, exact: bool = False) -> str:
+def blame_text(blamed: Blamed, form: str, *, exact: bool) -> str:
     """Return the history in a form of `sections.FORMATS`; `exact` writes all bytes to the byte."""
     if form == "json":
         about = {"warehouse": blamed.warehouse, "asked_at": blamed.asked_at, "metric": blamed.metric}

@@ -67,8 +67,8 @@ class _Part:
     """A section, its chart with a line about it, and the values at the peaks of a program that the section explains."""
 
     section: Section
-    chart: Chart | None = None
-    about: str = ""
+    chart: Chart | None
+    about: str
     at_peaks: Sequence[Section] = ()
 
 

@@ -116,7 +116,7 @@ def _name(side: Record) -> str:
     return printable(side["run_name"], 80) + (f"@{printable(part, 80)}" if part else "")
 
 
-def totals_section(comparison: Comparison, *, exact: bool = False) -> list[Section]:
+def totals_section(comparison: Comparison, *, exact: bool) -> list[Section]:
     """Return how many programs of each memory space changed, and the bytes of those in both runs; none without any."""
     if not comparison.totals:
         return []
@@ -137,7 +137,7 @@ def totals_section(comparison: Comparison, *, exact: bool = False) -> list[Secti
     return [Section("Programs: changed, unchanged, new, gone", lines, columns, comparison.totals, "totals")]
 
 
-def status_sections(comparison: Comparison, *, exact: bool = False) -> list[Section]:
+def status_sections(comparison: Comparison, *, exact: bool) -> list[Section]:
     """Return the programs of each status but unchanged, in each memory space."""
     return [
         _status_section(comparison, space, status, exact)
@@ -297,7 +297,7 @@ def device_notes(comparison: Comparison) -> list[str]:
     return []
 
 
-def cause_sections(comparison: Comparison, *, exact: bool = False, of: Sequence[Record] | None = None) -> list[Section]:
+def cause_sections(comparison: Comparison, *, exact: bool, of: Sequence[Record] | None) -> list[Section]:
     """Return the causes of each program that is explained: of `of`, records of `compare_programs`, where given."""
     chosen = explained(comparison) if of is None else of
     return [cause_section(row, comparison.causes, exact=exact) for row in chosen]
@@ -318,7 +318,7 @@ def _biggest(changed: Sequence[Record]) -> list[Record]:
     return sorted(chosen, key=lambda row: -abs(row["delta_bytes"]))[:_EXPLAINED]
 
 
-def cause_section(row: Record, causes: Sequence[Record], *, exact: bool = False) -> Section:
+def cause_section(row: Record, causes: Sequence[Record], *, exact: bool) -> Section:
     """Return why one program changed in one memory space; `causes` may hold causes of other programs, too."""
     where = {name: row[name] for name in KEY}
     causes = [one for one in causes if all(one[name] == value for name, value in where.items())]

@@ -7,7 +7,7 @@ import altair as alt
 
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
-from bufferhouse.report.html.charts import ROW, Chart, bytes_at, distinct, tooltip
+from bufferhouse.report.html.charts import ROW, Chart, bytes_at, distinct, same_axis, tooltip
 from bufferhouse.report.text.figures import human_bytes, printable, tick_bytes
 
 STEPS = "compare_waterfall"  # the answer of the page that holds them
@@ -72,17 +72,15 @@ def waterfall_chart(steps: Sequence[Record], where: Mapping[str, Any], title: st
         tooltip("size_bytes", "change (bytes)", "+,d"),
         tooltip("end_bytes", "then (bytes)"),
     ]
-    begin, end = at.copy(), at.copy()
-    begin.shorthand, end.shorthand = "shown_bytes:Q", "end_bytes:Q"
     drawn = alt.layer(
         # From 0 on a bar would begin far outside the chart, where numbers of single precision are off by many pixels.
         _of(bars, "total")
         .transform_calculate(shown_bytes=f"max(datum.start_bytes, {at['scale']['domain'][0]})")
         .mark_bar(style="occupied")
-        .encode(x=begin, tooltip=total),
+        .encode(x=same_axis(at, "shown_bytes"), tooltip=total),
         _of(bars, "rise").mark_bar(style="rise").encode(tooltip=change),
         _of(bars, "fall").mark_bar(style="fall").encode(tooltip=change),
-        steps_drawn.mark_tick(style="reserved", thickness=1, size=ROW, aria=False).encode(x=end),
+        steps_drawn.mark_tick(style="reserved", thickness=1, size=ROW, aria=False).encode(x=same_axis(at, "end_bytes")),
     )
     return Chart.of(
         drawn,

@@ -3,7 +3,7 @@
 Every figure comes from a statement in `sql/reports/`. The terminal and the page show the same answers.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from operator import itemgetter
@@ -131,6 +131,9 @@ def fleet_of(con: duckdb.DuckDBPyConnection, name: str = "", note: str | None = 
     return Fleet(name, datetime.now(UTC), note, answers, _spaces(answers))
 
 
+_key: Callable[[Record], SpaceKey] = itemgetter("platform", "track", "memory_space")
+
+
 def _spaces(answers: dict[str, Answer]) -> list[Space]:
     trend = by(_key, answers["fleet_trend"].records)
     padding = by(_key, answers["fleet_padding"].records)
@@ -157,10 +160,6 @@ def _spaces(answers: dict[str, Answer]) -> list[Space]:
             )
         )
     return spaces
-
-
-def _key(record: Record) -> SpaceKey:
-    return record["platform"], record["track"], record["memory_space"]
 
 
 def _series(records: Sequence[Record], causes: Mapping[tuple, tuple[str, int]]) -> list[Series]:

@@ -9,7 +9,7 @@ from bufferhouse.query.statements import Record
 from bufferhouse.report.fleet.data import Fleet, Series, Space
 from bufferhouse.report.fleet.tables import fleet_reshaped, fleet_tables
 from bufferhouse.report.fleet.text import advice, cause_said, counted_for, left_out, moved_line, title
-from bufferhouse.report.html.charts import PROGRAM_LENGTH, RUN_LENGTH, Chart, bytes_axis, distinct, over_runs
+from bufferhouse.report.html.charts import PROGRAM_LENGTH, RUN_LENGTH, Chart, bytes_axis, distinct, over_runs, same_axis
 from bufferhouse.report.html.frame import Frame
 from bufferhouse.report.html.page import page
 from bufferhouse.report.text.figures import human_bytes, printable
@@ -143,8 +143,7 @@ def _lines(runs: list[str], programs: list[str], reserved: alt.Y) -> alt.LayerCh
         detail="series_rank:N",
         opacity=alt.condition(picked, alt.value(1), alt.value(0.12)),
     )
-    occupied = reserved.copy()
-    occupied.shorthand = "occupied_peak_bytes:Q"
+    occupied = same_axis(reserved, "occupied_peak_bytes")
     return alt.layer(
         shown.mark_line(strokeWidth=1.2, strokeDash=[3, 3]).encode(y=occupied),
         shown.mark_line(strokeWidth=1.8).encode(y=reserved),

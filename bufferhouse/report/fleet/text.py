@@ -125,7 +125,7 @@ def _row(series: Series, runs: list[Record], exact: bool) -> Record:
     }
 
 
-def fleet_screen(fleet: Fleet, *, exact: bool = False) -> str:
+def fleet_screen(fleet: Fleet, *, exact: bool) -> str:
     """Return the report as lines that fit the terminal; `exact` writes all bytes to the byte."""
     screen, shown = console(), exact_bytes if exact else human_bytes
     with screen.capture() as captured:

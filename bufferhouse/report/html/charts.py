@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import altair as alt
 
@@ -20,6 +20,7 @@ RUN_LENGTH, PROGRAM_LENGTH = 40, 34  # characters
 ROW = 22  # pixels of a bar
 _BARS = 15  # in a chart
 _TICKS, _BAR_TICKS = 5, 6
+Axis = TypeVar("Axis", alt.X, alt.Y)
 _WIDE_RANGE = 8  # from this ratio on, programs share an axis only if it is logarithmic
 
 
@@ -64,8 +65,7 @@ def bytes_axis(values: Sequence[int]) -> alt.Y:
     if high <= smallest * _WIDE_RANGE:
         # At least half of the axis stays empty of change, or eight bytes would look like a cliff.
         low = max(min(low, high // 2), 0)
-        step = 2 ** max(math.ceil(math.log2(max((high - low) / _TICKS, 1))), 0)
-        ticks = list(range(low // step * step, high + step, step))
+        ticks = _ticks(low, high, _TICKS)
         scale = alt.Scale(domain=[ticks[0], ticks[-1]], nice=False, zero=False)
     else:
         first, last = math.floor(math.log2(smallest)), math.ceil(math.log2(high))
@@ -74,29 +74,38 @@ def bytes_axis(values: Sequence[int]) -> alt.Y:
         ticks = [0, *ticks] if low == 0 else ticks
         kind = {"type": "symlog", "constant": smallest} if low == 0 else {"type": "log", "base": 2}
         scale = alt.Scale(domain=domain, nice=False, **kind)
-    return _axis("reserved_bytes:Q", scale, ticks)
+    return _axis(alt.Y, "reserved_bytes:Q", scale, ticks)
 
 
 def bytes_axis_from_zero(high: int) -> alt.Y:
     """Return a linear axis from 0 for occupied bytes up to `high`, its ticks at multiples of a power of two."""
-    step = 2 ** max(math.ceil(math.log2(max(high / _TICKS, 1))), 0)
-    ticks = list(range(0, high + step, step))
-    return _axis("occupied_bytes:Q", alt.Scale(domain=[0, ticks[-1]], nice=False), ticks)
-
-
-def _axis(column: str, scale: alt.Scale, ticks: list[int]) -> alt.Y:
-    texts = ", ".join(f'"{tick}": "{tick_bytes(tick)}"' for tick in ticks)
-    axis = alt.Axis(values=ticks, labelExpr=f"({{{texts}}})[datum.value]", domain=False, ticks=False)
-    return alt.Y(column, scale=scale, title=None, axis=axis)
+    ticks = _ticks(0, high, _TICKS)
+    return _axis(alt.Y, "occupied_bytes:Q", alt.Scale(domain=[0, ticks[-1]], nice=False), ticks)
 
 
 def bytes_at(column: str, low: int, high: int) -> alt.X:
     """Return a linear axis from `low` to `high`, its ticks at multiples of a power of two."""
-    step = 2 ** max(math.ceil(math.log2(max((high - low) / _BAR_TICKS, 1))), 0)
-    ticks = list(range(math.floor(low / step) * step, high + step, step))
+    ticks = _ticks(low, high, _BAR_TICKS)
+    return _axis(alt.X, column, alt.Scale(domain=[ticks[0], ticks[-1]], nice=False), ticks, grid=True)
+
+
+def _ticks(low: int, high: int, spaces: int) -> list[int]:
+    """Return the multiples of a power of two that cut what lies between into at most so many spaces."""
+    step = 2 ** max(math.ceil(math.log2(max((high - low) / spaces, 1))), 0)
+    return list(range(low // step * step, high + step, step))
+
+
+def _axis(side: type[Axis], column: str, scale: alt.Scale, ticks: list[int], **more: Any) -> Axis:
     texts = ", ".join(f'"{tick}": "{tick_bytes(tick)}"' for tick in ticks)
-    axis = alt.Axis(values=ticks, labelExpr=f"({{{texts}}})[datum.value]", domain=False, ticks=False, grid=True)
-    return alt.X(column, scale=alt.Scale(domain=[ticks[0], ticks[-1]], nice=False), title=None, axis=axis)
+    axis = alt.Axis(values=ticks, labelExpr=f"({{{texts}}})[datum.value]", domain=False, ticks=False, **more)
+    return side(column, scale=scale, title=None, axis=axis)
+
+
+def same_axis(axis: Axis, column: str) -> Axis:
+    """Return an axis for the bytes of another column."""
+    other = axis.copy()
+    other.shorthand = f"{column}:Q"
+    return other
 
 
 def over_runs(
@@ -136,12 +145,10 @@ def size_chart(rows: Sequence[Record], where: Mapping[str, Any], title: str) -> 
         return None
     labels = _labels(shown, "size_rank")
     at = bytes_at("reserved_bytes:Q", 0, max(row["reserved_bytes"] for row in shown))
-    occupied = at.copy()
-    occupied.shorthand = "occupied_peak_bytes:Q"
     bars = _bars(labels, reserved_bytes="reserved", occupied_peak_bytes="occupied peak")
     drawn = alt.layer(
         bars.mark_bar(style="occupied", opacity=0.3).encode(x=at),
-        bars.mark_bar(style="occupied", size=8).encode(x=occupied),
+        bars.mark_bar(style="occupied", size=8).encode(x=same_axis(at, "occupied_peak_bytes")),
     )
     largest = f"{next(iter(labels.values()))} reserves {human_bytes(shown[0]['reserved_bytes'])}"
     return _chart(drawn, len(shown), "run_programs", where, ("size_rank", labels), f"{title}: {largest}")

@@ -135,7 +135,7 @@ def waiting_page(root: str) -> str:
 class Below:
     """What the scripts below the body of a page need, gathered while the templates write the body."""
 
-    def __init__(self, frame: Frame | None = None) -> None:
+    def __init__(self, frame: Frame | None) -> None:
         self.frame = frame
         self.charts: list[Chart] = []
         self.sources: dict[str, Any] = {}

@@ -14,6 +14,7 @@ from bufferhouse.report.html.charts import (
     bytes_axis_from_zero,
     distinct,
     over_runs,
+    same_axis,
     tooltip,
 )
 from bufferhouse.report.html.page import page
@@ -198,7 +199,7 @@ def shares(parts: Sequence[tuple[str, int]], total: int) -> list[Record]:
     return [share for share in found if share["count"]]
 
 
-def timeline_chart(space: Space, title: str, limit: Record | None = None) -> Chart | None:
+def timeline_chart(space: Space, title: str, limit: Record | None) -> Chart | None:
     """Return occupied (filled) and listed (line) bytes over the schedule below the reserved ones (dashed).
 
     The capacity of the memory space, `limit`, is a full line where it is in sight.
@@ -239,8 +240,7 @@ def history_chart(program: Program, space: Space, title: str) -> Chart | None:
     texts = distinct({str(run["run_id"]): printable(run["run_name"], RUN_LENGTH) for run in runs})
     columns = ("reserved_bytes", "occupied_peak_bytes")
     reserved = bytes_axis([run[column] for run in runs for column in columns if run[column] is not None])
-    occupied = reserved.copy()
-    occupied.shorthand = "occupied_peak_bytes:Q"
+    occupied = same_axis(reserved, "occupied_peak_bytes")
     shown = over_runs(alt.Chart(alt.NamedData("rows")), list(texts.values()))
     return Chart.of(
         alt.layer(
@@ -275,8 +275,7 @@ def _timeline(
         title="position in the schedule",
         axis=alt.Axis(format=",d", tickMinStep=1, labelFlush=True),
     )
-    listed = occupied.copy()
-    listed.shorthand = "listed_bytes:Q"
+    listed = same_axis(occupied, "listed_bytes")
     shown = alt.Chart(alt.NamedData("rows")).encode(x=at)
     # Of all marks stripes are pointed at most easily: what is nearest would lack texts in its tooltip (Vega-Lite 6.4).
     hover = alt.selection_point(fields=["schedule_position"], on="pointerover", clear="pointerout", empty=False)

@@ -21,7 +21,7 @@ _ALLOCATIONS = ["edit_number", "memory_space", "allocation_index", "kind", "size
 _SLOTS = ["edit_number", "value_id", "allocation_index", "offset_bytes", "size_bytes", "start_position", "end_position"]
 
 
-def savings_of(space: Space | None, *, most: int = SAVINGS, mapped: int = MAPPED) -> dict[str, Answer]:
+def savings_of(space: Space | None, *, most: int = SAVINGS, mapped: int) -> dict[str, Answer]:
     """Return the `most` edits of one value that lower the occupied peak most, and maps of the first `mapped`.
 
     Without a space, or without live ranges, there are none.

@@ -50,7 +50,7 @@ def function_address(function_name: str) -> str:
     return f"programs/{slug(function_name)}.html"
 
 
-def program_address(program_id: int, run_name: str, compile_target: str | None = None) -> str:
+def program_address(program_id: int, run_name: str, compile_target: str | None) -> str:
     """Return the address of a program in a run; `compile_target` tells those apart that one run has."""
     target = "" if compile_target is None else f"@{slug(compile_target)}"
     return f"programs/{program_id}/{slug(run_name)}{target}.html"

@@ -41,7 +41,7 @@ class Shelf(Protocol):
 class Builder:
     """Writes pages into a target, and what they need before them."""
 
-    def __init__(self, target: Target, manifest: Manifest, shared: Shared, progress: Progress | None = None) -> None:
+    def __init__(self, target: Target, manifest: Manifest, shared: Shared, progress: Progress | None) -> None:
         self.target, self.manifest, self.shared = target, manifest, shared
         self.built = Built()
         self._progress = progress

@@ -227,15 +227,7 @@ def _named(names: Sequence[str]) -> list[tuple[str, str]]:
 @cache
 def _lineage() -> Lineage:
     """Return what traces columns; each is traced once."""
-    from schemas import TABLES
-    from schemas.ddl import sql_type
-
-    tables = {
-        name: {column: sql_type(declared) for column, declared in contract.columns.items()}
-        for name, contract in TABLES.items()
-    }
-    models = [one for one in _described().values() if isinstance(one, Model)]
-    return Lineage(models, tables)
+    return Lineage(one for one in _described().values() if isinstance(one, Model))
 
 
 def _origin(lineage: Lineage, model: Model, column: str) -> str:

@@ -54,7 +54,7 @@ class Programs:
     """The pages of all programs of an inventory."""
 
     def __init__(
-        self, con: duckdb.DuckDBPyConnection, inventory: Inventory, shared: Shared, source_url: str | None = None
+        self, con: duckdb.DuckDBPyConnection, inventory: Inventory, shared: Shared, source_url: str | None
     ) -> None:
         self._con, self._inventory, self._shared, self._source_url = con, inventory, shared, source_url
         self.wanted = {address: self._shows(one) for address, one in inventory.compiled.items()}

@@ -64,7 +64,7 @@ def build_site(
     target: Target,
     conf: Config,
     *,
-    wait: float = 0.0,
+    wait: float,
     is_forced: bool = False,
     progress: Progress | None = None,
 ) -> Built:

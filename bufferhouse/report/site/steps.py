@@ -38,7 +38,7 @@ class Steps:
         shared: Shared,
         target: Target,
         manifest: Manifest,
-        source_url: str | None = None,
+        source_url: str | None,
     ) -> None:
         self._con, self._inventory, self._shared, self._source_url = con, inventory, shared, source_url
         self._movers: dict[str, list[Record]] = {}

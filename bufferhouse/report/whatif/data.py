@@ -40,7 +40,7 @@ class Change:
 
     subject: Subject
     outcome: Outcome
-    fit: Fit | None = None
+    fit: Fit | None
     answers: dict[str, Answer] = field(default_factory=dict)
 
 
@@ -50,7 +50,7 @@ class Savings:
 
     subject: Subject
     ranking: Ranking
-    kinds: tuple[str, ...] = ()
+    kinds: tuple[str, ...]
 
     def outcome(self) -> Outcome:
         """Return the outcome of the best edit, as `read_change` computes it; of no edit where none helps.

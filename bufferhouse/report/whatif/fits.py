@@ -41,12 +41,12 @@ def read_fits(
     word: str,
     *,
     capacity_bytes: int,
-    chip: str | None = None,
-    at: Sequence[int] = (),
-    memory_space: int = 0,
-    run: str | None = None,
-    sources: Sequence[str] = (),
-    wait: float = 0.0,
+    chip: str | None,
+    at: Sequence[int],
+    memory_space: int,
+    run: str | None,
+    sources: Sequence[str],
+    wait: float,
 ) -> Asked:
     """Return the series of programs whose name begins with a word.
 
@@ -68,7 +68,7 @@ def read_fits(
     return Asked(capacity_bytes, chip, found, at, note)
 
 
-def fits_text(asked: Asked, form: str, *, exact: bool = False) -> str:
+def fits_text(asked: Asked, form: str, *, exact: bool) -> str:
     """Return the series as table, markdown or json; `exact` writes all bytes to the byte."""
     if form == "json":
         about = {"chip": asked.chip, "capacity_bytes": asked.capacity_bytes}

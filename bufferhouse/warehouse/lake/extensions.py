@@ -10,7 +10,6 @@ import duckdb
 from bufferhouse.engine.sql import quoted
 from bufferhouse.errors import UsageError
 
-NAMES = ("ducklake", "postgres_scanner", "httpfs")
 # Whatever a statement names, DuckDB neither looks for an extension by itself nor fetches one.
 _CONFIG = {
     "autoinstall_known_extensions": "false",

@@ -185,8 +185,8 @@ def _rejects(columns: Sequence[str]) -> str:
     )
 
 
-def migrate_lake(con: duckdb.DuckDBPyConnection, name: str) -> list[int]:
-    """Apply what is missing, all of it in one transaction; return the numbers applied.
+def migrate_lake(con: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Apply what is missing, all of it in one transaction.
 
     Raises:
         WarehouseError: the lake was written by a newer version, or holds tables that are not a warehouse's.
@@ -196,7 +196,7 @@ def migrate_lake(con: duckdb.DuckDBPyConnection, name: str) -> list[int]:
     check_version(version, name, is_reader=False)
     missing = [number for number in migrations() if number > version]
     if not missing:
-        return []
+        return
     if version == 0:
         try:
             check_empty(con, name)
@@ -219,7 +219,6 @@ def migrate_lake(con: duckdb.DuckDBPyConnection, name: str) -> list[int]:
         # A few rows at a time lie in the catalog, until they are compacted; whole files that were refused may be large.
         where = "schema => 'appended', table_name => 'rejects'"
         con.execute(f"CALL ducklake_set_option('{LAKE}', 'data_inlining_row_limit', 0, {where})")
-    return missing
 
 
 def check_version(version: int, name: str, *, is_reader: bool) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from bufferhouse.warehouse.lake import extensions
 from bufferhouse.warehouse.open import reading, writing
-from tests.warehouse.lake.lakes import moved, needs_lake
+from tests.warehouse.lake.lakes import EXTENSIONS, moved, needs_lake
 
 pytestmark = needs_lake
 
@@ -59,7 +59,7 @@ def test_what_was_verified_is_loaded_again():
     """Into as many databases as there are."""
     for _ in range(2):
         with extensions.connect() as con:
-            extensions.load(con, *extensions.NAMES)
+            extensions.load(con, *EXTENSIONS)
             extensions.end_loading(con)
             loaded = con.execute("SELECT extension_name FROM duckdb_extensions() WHERE loaded").fetchall()
-        assert set(extensions.NAMES) <= {name for (name,) in loaded}
+        assert set(EXTENSIONS) <= {name for (name,) in loaded}
