@@ -245,12 +245,23 @@ def _space(
         strict=frozenset(index for index, _, _, is_strict, _ in allocations if is_strict),
         returned=read_signature(signature).output,
         is_on_host=is_cpu(target),
-        **_reads(uses, columns),
+        **_uses(uses, columns)._asdict(),
     )
 
 
-def _reads(rows: Sequence[tuple], columns: dict[str, list[Any]]) -> dict[str, Any]:
-    """Return fields of `Space`: when each value is read, and by what; nothing where it is only handed on."""
+class _Reads(NamedTuple):
+    """Who reads what, as in `Space`."""
+
+    uses: list[list[int | None]]
+    operands: list[list[int]]
+    readers: list[list[str]]
+    sources: dict[str, list[str]]
+    results: dict[int, int]
+    root: int | None
+
+
+def _uses(rows: Sequence[tuple], columns: dict[str, list[Any]]) -> _Reads:
+    """Return when each value is read, and by what; of an instruction that only hands on what it reads nothing."""
     place = {value_id: row for row, value_id in enumerate(columns["value_id"])}
     # A conditional, loop or sort may be the root, too: what it reads is no result, nor is what its branches return.
     given = zip(*(columns[name] for name in ("instruction", "kind", "is_tuple", "opcode", "end")), strict=True)
@@ -286,10 +297,7 @@ def _reads(rows: Sequence[tuple], columns: dict[str, list[Any]]) -> dict[str, An
             _join_async(sources, done)
     ascending = [sorted(set(found), key=lambda at: -1 if at is None else at) for found in uses]
     operands = [list(dict.fromkeys(read_by.get(name, ()))) for name in columns["instruction"]]
-    return {
-        **{"uses": ascending, "operands": operands, "readers": readers, "sources": sources},
-        **{"results": results, "root": root},
-    }
+    return _Reads(ascending, operands, readers, sources, results, root)
 
 
 def _join_async(sources: dict[str, list[str]], done: str) -> None:
