@@ -10,6 +10,9 @@ import pytest
 
 if TYPE_CHECKING:
     from bufferhouse.compiled.explain import Explained
+    from bufferhouse.lock.entry import Entry
+
+_WRITTEN = pytest.StashKey[dict[tuple[str, str, int], "Entry"]]()  # by the tests of this process
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -23,10 +26,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 class MemoryLock:
-    """The fixture: called with a jitted function and its arguments, it compiles and compares them."""
+    """The fixture: called with a jitted function and its arguments, it compiles and compares them.
 
-    def __init__(self, path: Path, *, is_updating: bool, fail_over: str) -> None:
+    `written` are the entries that other tests wrote before, by their keys.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        is_updating: bool,
+        fail_over: str,
+        written: "dict[tuple[str, str, int], Entry] | None" = None,
+    ) -> None:
         self.path, self._is_updating, self._fail_over = path, is_updating, fail_over
+        self._written = {} if written is None else written
 
     def __call__(self, jitted: Any, *args: Any, chip: str | None = None, **kwargs: Any) -> "Explained":
         """Compile, compare, and return what `bufferhouse.explain` returns; the test fails where the program grew.
@@ -47,7 +61,7 @@ class MemoryLock:
         from bufferhouse.compiled.held import held_text, write
 
         if self._is_updating:
-            write(self.path, explained)
+            write(self.path, explained, self._written)
         elif (text := held_text(self.path, explained, self._fail_over)) is not None:
             pytest.fail(text, pytrace=False)
 
@@ -59,4 +73,5 @@ def memory_lock(pytestconfig: pytest.Config) -> MemoryLock:
         pytestconfig.rootpath / pytestconfig.getini("memory_lock"),
         is_updating=pytestconfig.getoption("--memory-lock-update"),
         fail_over=pytestconfig.getini("memory_lock_fail_over"),
+        written=pytestconfig.stash.setdefault(_WRITTEN, {}),
     )

@@ -90,6 +90,20 @@ def test_the_fixture_holds_a_program_against_the_file(tmp_path: Path):
     MemoryLock(path, is_updating=False, fail_over="50%")(Lowered("undonated"))
 
 
+@pytest.mark.parametrize("order", [("kept", "undonated"), ("undonated", "kept")])
+def test_of_several_tests_of_one_signature_the_largest_program_is_written(tmp_path: Path, order: tuple[str, str]):
+    """What an update wrote passes, whichever test came last; the next update may write less."""
+    path = tmp_path / "memory.lock"
+    written = {}
+    for run in order:
+        MemoryLock(path, is_updating=True, fail_over="", written=written)(Lowered(run))
+    for run in order:
+        MemoryLock(path, is_updating=False, fail_over="")(Lowered(run))
+    MemoryLock(path, is_updating=True, fail_over="")(Lowered("kept"))
+    with pytest.raises(pytest.fail.Exception, match="donation lost"):
+        MemoryLock(path, is_updating=False, fail_over="")(Lowered("undonated"))
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("release", ["0.4.38", "0.8.3", "0.10.2"])
 def test_with_real_jax(tmp_path: Path, release: str):
