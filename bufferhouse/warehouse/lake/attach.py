@@ -116,7 +116,7 @@ def _attach_snapshot(con: duckdb.DuckDBPyConnection, address: LakeAddress, wait:
 
 def _is_rolled_back(address: LakeAddress, wait: float) -> bool:
     try:
-        return roll_back(Path(address.catalog), wait)
+        return roll_back(address.file, wait)
     except OSError:
         return False  # this user may only read
 
@@ -248,7 +248,7 @@ def _attach(
     words = ", ".join([*options, *([] if is_new else ["CREATE_IF_NOT_EXISTS false"])])
     for is_last in tries(wait, _PAUSE_SECONDS):
         try:
-            _attach_once(con, f"ATTACH {quoted(target or str(address))} AS {LAKE} ({words})")
+            _attach_once(con, f"ATTACH {quoted(target or address.target)} AS {LAKE} ({words})")
             return
         except duckdb.Error as error:
             # What the server said, without the connection string that stands before it.
