@@ -9,9 +9,9 @@ import duckdb
 
 from bufferhouse.engine import faults
 from bufferhouse.engine.connection import tries
-from bufferhouse.engine.journal import guard, roll_back
+from bufferhouse.engine.journal import HEADER_BYTES, guard, roll_back
 from bufferhouse.engine.sql import quoted
-from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, unwritable
+from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, WarehouseFull, unwritable
 from bufferhouse.warehouse.address import ROOT, LakeAddress
 from bufferhouse.warehouse.batch_catalog import CATALOG
 from bufferhouse.warehouse.lake import extensions
@@ -148,7 +148,15 @@ def make_lake(address: LakeAddress, *, wait: float = 0.0) -> None:
         _open_bucket(con, data_path)
         _prove_unused(data_path)
         _prove_writable(data_path)  # the catalog keeps the path for good
-        _attach(con, address, [f"DATA_PATH {quoted(data_path)}"], wait, is_new=True)
+        was_there = not address.is_postgres and address.file.exists()
+        try:
+            _attach(con, address, [f"DATA_PATH {quoted(data_path)}"], wait, is_new=True)
+        except WarehouseFull:
+            # DuckDB opens no file that was cut short within its headers, and nobody has anything in it.
+            with suppress(FileNotFoundError):
+                if not address.is_postgres and not was_there and address.file.stat().st_size < HEADER_BYTES:
+                    address.file.unlink()
+            raise
 
 
 def _prove_writable(data_path: str) -> None:
@@ -255,6 +263,8 @@ def _attach(
             reason = faults.reason(str(error).rpartition(" failed: ")[2])
             if faults.is_no_lake(error):
                 raise NoLake(address) from None
+            if full := faults.no_space(address, error):
+                raise full from None
             if faults.keeps_out(error):
                 raise UsageError(
                     f"{address}: PostgreSQL lets nobody in: {reason}; expected a role and a database that exist, and "

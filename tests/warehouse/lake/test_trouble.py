@@ -20,7 +20,7 @@ from bufferhouse.warehouse.lake.schema import migrate_lake
 from bufferhouse.warehouse.open import writing
 from tests.command_line import Outcome, call
 from tests.flows.clock import free_port, until
-from tests.warehouse.lake.lakes import catalog_copied, moved, needs_lake
+from tests.warehouse.lake.lakes import catalog_copied, lake_in, moved, needs_lake
 
 psycopg = pytest.importorskip("psycopg", reason="the extra `lake` is not installed")
 
@@ -90,17 +90,36 @@ def test_no_lake_is_made_where_others_have_rows(catalog, bucket, fleet, tmp_path
     assert 0 == tables_of_catalog(catalog)
 
 
-def test_where_the_disk_is_full_nothing_is_left_of_a_lake(tmp_path):
-    """Neither the file that proves that there is space, nor folders that were made for it."""
+@contextmanager
+def limited_files(size: int) -> Iterator[None]:
+    """Let no file become longer, as on a disk that is full then."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    address = address_of(f"ducklake:{tmp_path / 'lake.ducklake'}").with_data_path(str(tmp_path / "a" / "b"))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
-        with pytest.raises(WarehouseFull, match="a/b/: File too large; make space and run the same command again"):
-            make_lake(address)
+        yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_where_the_disk_is_full_nothing_is_left_of_a_lake(tmp_path):
+    """Neither the file that proves that there is space, nor folders that were made for it."""
+    address = lake_in(tmp_path).with_data_path(str(tmp_path / "a" / "b"))
+    told = "a/b/: File too large; make space and run the same command again"
+    with limited_files(0), pytest.raises(WarehouseFull, match=told):
+        make_lake(address)
     assert [] == list(tmp_path.iterdir())
+
+
+def test_where_the_disk_is_full_no_catalog_is_left_that_nobody_can_open(tmp_path):
+    """A part of its first 12 KiB is written: exit 3, and the same command makes the lake later."""
+    address = lake_in(tmp_path)
+    told = f"for {address}: .* too large; .*, make space and run"
+    with limited_files(8192), pytest.raises(WarehouseFull, match=told):
+        make_lake(address)
+    assert not Path(address.catalog).exists()
+    make_lake(address)
+    with open_lake(address, read_only=False):
+        pass
 
 
 def test_no_lake_is_made_below_another(catalog, bucket, in_bucket, lake_to_copy, fleet, tmp_path):
