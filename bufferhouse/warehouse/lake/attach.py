@@ -19,7 +19,8 @@ from bufferhouse.warehouse.lake import extensions
 LAKE = "bufferhouse_lake"  # the database of a lake in its connection
 _PAUSE_SECONDS = 0.1
 _TRIAL, _TRIAL_BYTES = "bufferhouse-trial", b"Nobody needs this file.\n"  # written where a new lake goes, and removed
-_ROWS = ".parquet"  # how the names of its files end
+_OF_DUCKLAKE, _ROWS = "ducklake-", ".parquet"  # how the names of its files begin and end
+_MODELS = "meta/models"  # where DuckLake puts those of one of its tables
 # Appends of several writers are tried again by DuckLake itself: about a minute in all.
 _SETTINGS = {"ducklake_max_retry_count": 40, "ducklake_retry_wait_ms": 50, "ducklake_retry_backoff": 1.15}
 
@@ -230,15 +231,18 @@ def _above(data_path: str) -> Iterator[str]:
 
 
 def _has_lake(data_path: str) -> bool:
-    """Say whether a lake has its files there: whatever is in it, the tables of `meta` have rows."""
+    """Say whether a lake has its files there: whatever is in it, `meta.models` has more rows than lie in a catalog.
+
+    Others may have files there, any number of them: nothing else is looked at.
+    """
     if "://" in data_path:
         from bufferhouse.sources.s3 import Store
 
         with suppress(UsageError):  # keys may be for what lies below alone
-            return Store(f"{data_path}meta").any_name(_ROWS) is not None
+            return Store(f"{data_path}{_MODELS}").any_name(_ROWS, _OF_DUCKLAKE) is not None
         return False
     with suppress(OSError):  # this user may not look there
-        return any(Path(data_path, "meta").glob(f"*/ducklake-*{_ROWS}"))
+        return any(Path(data_path, _MODELS).glob(f"{_OF_DUCKLAKE}*{_ROWS}"))
     return False
 
 

@@ -140,6 +140,17 @@ def test_no_lake_is_made_below_another(catalog, bucket, in_bucket, lake_to_copy,
     assert 0 == call(*ingest, "s3://lake/outer-2").code
 
 
+def test_files_of_others_above_are_no_lake(bucket, tmp_path):
+    """Whatever another tool calls so: in a bucket as in a folder."""
+    for key in ("meta/events/2024/rows.parquet", "meta/models/rows.parquet"):
+        bucket.put(f"others/{key}")
+        file = tmp_path / "others" / key
+        file.parent.mkdir(parents=True)
+        file.touch()
+    for number, place in enumerate((f"{tmp_path}/others/own", "s3://lake/others/own")):
+        make_lake(address_of(f"ducklake:{tmp_path}/{number}.ducklake").with_data_path(place))
+
+
 def test_a_lake_is_made_by_one_of_several_that_come_at_once(catalog, bucket):
     """The others find it made."""
 
