@@ -267,8 +267,8 @@ def _attach(
             reason = faults.reason(str(error).rpartition(" failed: ")[2])
             if faults.is_no_lake(error):
                 raise NoLake(address) from None
-            if full := faults.no_space(address, error):
-                raise full from None
+            if told := faults.no_space(address, error) or faults.damage(address, error):
+                raise told from None
             if faults.keeps_out(error):
                 raise UsageError(
                     f"{address}: PostgreSQL lets nobody in: {reason}; expected a role and a database that exist, and "

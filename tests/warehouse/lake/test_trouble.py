@@ -122,6 +122,17 @@ def test_where_the_disk_is_full_no_catalog_is_left_that_nobody_can_open(tmp_path
         pass
 
 
+def test_a_catalog_that_was_cut_off_is_told(tmp_path):
+    """By whatever has cut it off: the way out is a copy, and no lake takes its place."""
+    address = lake_in(tmp_path)
+    make_lake(address)
+    with Path(address.catalog).open("r+b") as file:
+        file.truncate(8192)
+    for words in (("runs", "ls"), ("build",)):
+        assert_told(call(*words, "--warehouse", address), 2, f"{address} is damaged: ", "; restore a copy (docs/op")
+    assert 8192 == Path(address.catalog).stat().st_size
+
+
 def test_no_lake_is_made_below_another(catalog, bucket, in_bucket, lake_to_copy, fleet, tmp_path):
     """To compact the other one would remove its rows; beside it, a lake is made."""
     outer = copytree(lake_to_copy.data_path, tmp_path / "outer")
