@@ -168,14 +168,15 @@ class Store:
         with reached(self.url):
             return list(self._names())
 
-    def any_name(self, ending: str) -> str | None:
-        """Return the name of an object below the prefix that ends so, None where there is none.
+    def any_name(self, ending: str, beginning: str = "") -> str | None:
+        """Return the name of an object below the prefix that begins and ends so, None where there is none.
 
         Raises:
             SourceUnavailable, UsageError: as `put`.
         """
         with reached(self.url):
-            return next((name for name in self._names() if name.endswith(ending)), None)
+            names = (name for name in self._names() if name.startswith(beginning) and name.endswith(ending))
+            return next(names, None)
 
     def _names(self) -> Iterator[str]:
         import obstore

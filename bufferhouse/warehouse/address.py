@@ -236,6 +236,16 @@ class LakeAddress(Address):
         return Path.cwd() if self.is_postgres else Path(self.catalog).absolute().parent
 
     @property
+    def file(self) -> Path:
+        """Return the file behind the name of a catalog that is one, be it there or not: its log lies beside it."""
+        return Path(os.path.realpath(self.catalog))
+
+    @property
+    def target(self) -> str:
+        """Return what DuckDB attaches: by a link the journal of a checkpoint would lie where nobody looks for it."""
+        return str(self) if self.is_postgres else f"{PREFIX}{self.file}"
+
+    @property
     def is_postgres(self) -> bool:
         """Whether several processes may write to it."""
         return self.catalog.startswith(_POSTGRES)
@@ -247,7 +257,7 @@ class LakeAddress(Address):
 
     @property
     def key(self) -> str:
-        return str(self) if self.is_postgres else f"{PREFIX}{Path(self.catalog).absolute()}"
+        return self.target
 
     def existing(self) -> "LakeAddress":
         return replace(self, must_exist=True)
@@ -258,7 +268,7 @@ class LakeAddress(Address):
         Raises:
             UsageError: this user may not write the file, or the folder, where its log goes.
         """
-        place = Path(self.catalog).absolute()
+        place = self.file
         if self.is_postgres or not place.parent.is_dir():
             return
         if not os.access(place.parent, os.W_OK | os.X_OK):

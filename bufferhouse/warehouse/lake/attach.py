@@ -9,9 +9,9 @@ import duckdb
 
 from bufferhouse.engine import faults
 from bufferhouse.engine.connection import tries
-from bufferhouse.engine.journal import guard, roll_back
+from bufferhouse.engine.journal import HEADER_BYTES, guard, roll_back
 from bufferhouse.engine.sql import quoted
-from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, unwritable
+from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, WarehouseFull, unwritable
 from bufferhouse.warehouse.address import ROOT, LakeAddress
 from bufferhouse.warehouse.batch_catalog import CATALOG
 from bufferhouse.warehouse.lake import extensions
@@ -19,7 +19,8 @@ from bufferhouse.warehouse.lake import extensions
 LAKE = "bufferhouse_lake"  # the database of a lake in its connection
 _PAUSE_SECONDS = 0.1
 _TRIAL, _TRIAL_BYTES = "bufferhouse-trial", b"Nobody needs this file.\n"  # written where a new lake goes, and removed
-_ROWS = ".parquet"  # how the names of its files end
+_OF_DUCKLAKE, _ROWS = "ducklake-", ".parquet"  # how the names of its files begin and end
+_MODELS = "meta/models"  # where DuckLake puts those of one of its tables
 # Appends of several writers are tried again by DuckLake itself: about a minute in all.
 _SETTINGS = {"ducklake_max_retry_count": 40, "ducklake_retry_wait_ms": 50, "ducklake_retry_backoff": 1.15}
 
@@ -116,7 +117,7 @@ def _attach_snapshot(con: duckdb.DuckDBPyConnection, address: LakeAddress, wait:
 
 def _is_rolled_back(address: LakeAddress, wait: float) -> bool:
     try:
-        return roll_back(Path(address.catalog), wait)
+        return roll_back(address.file, wait)
     except OSError:
         return False  # this user may only read
 
@@ -148,7 +149,15 @@ def make_lake(address: LakeAddress, *, wait: float = 0.0) -> None:
         _open_bucket(con, data_path)
         _prove_unused(data_path)
         _prove_writable(data_path)  # the catalog keeps the path for good
-        _attach(con, address, [f"DATA_PATH {quoted(data_path)}"], wait, is_new=True)
+        was_there = not address.is_postgres and address.file.exists()
+        try:
+            _attach(con, address, [f"DATA_PATH {quoted(data_path)}"], wait, is_new=True)
+        except WarehouseFull:
+            # DuckDB opens no file that was cut short within its headers, and nobody has anything in it.
+            with suppress(FileNotFoundError):
+                if not address.is_postgres and not was_there and address.file.stat().st_size < HEADER_BYTES:
+                    address.file.unlink()
+            raise
 
 
 def _prove_writable(data_path: str) -> None:
@@ -222,15 +231,18 @@ def _above(data_path: str) -> Iterator[str]:
 
 
 def _has_lake(data_path: str) -> bool:
-    """Say whether a lake has its files there: whatever is in it, the tables of `meta` have rows."""
+    """Say whether a lake has its files there: whatever is in it, `meta.models` has more rows than lie in a catalog.
+
+    Others may have files there, any number of them: nothing else is looked at.
+    """
     if "://" in data_path:
         from bufferhouse.sources.s3 import Store
 
         with suppress(UsageError):  # keys may be for what lies below alone
-            return Store(f"{data_path}meta").any_name(_ROWS) is not None
+            return Store(f"{data_path}{_MODELS}").any_name(_ROWS, _OF_DUCKLAKE) is not None
         return False
     with suppress(OSError):  # this user may not look there
-        return any(Path(data_path, "meta").glob(f"*/ducklake-*{_ROWS}"))
+        return any(Path(data_path, _MODELS).glob(f"{_OF_DUCKLAKE}*{_ROWS}"))
     return False
 
 
@@ -248,13 +260,15 @@ def _attach(
     words = ", ".join([*options, *([] if is_new else ["CREATE_IF_NOT_EXISTS false"])])
     for is_last in tries(wait, _PAUSE_SECONDS):
         try:
-            _attach_once(con, f"ATTACH {quoted(target or str(address))} AS {LAKE} ({words})")
+            _attach_once(con, f"ATTACH {quoted(target or address.target)} AS {LAKE} ({words})")
             return
         except duckdb.Error as error:
             # What the server said, without the connection string that stands before it.
             reason = faults.reason(str(error).rpartition(" failed: ")[2])
             if faults.is_no_lake(error):
                 raise NoLake(address) from None
+            if told := faults.no_space(address, error) or faults.damage(address, error):
+                raise told from None
             if faults.keeps_out(error):
                 raise UsageError(
                     f"{address}: PostgreSQL lets nobody in: {reason}; expected a role and a database that exist, and "

@@ -16,7 +16,7 @@ def reading_address(address: LakeAddress) -> str:
         UsageError: psycopg is not installed.
     """
     if not address.is_postgres:
-        return str(address)
+        return address.target
     from bufferhouse.warehouse.lake.postgres import psycopg_module
 
     conninfo = psycopg_module().conninfo

@@ -394,6 +394,23 @@ def test_a_lake_that_is_not_there_is_a_wrong_call(address, message):
     assert "secret" not in outcome.err
 
 
+def test_a_catalog_behind_a_link_is_the_file_itself(one, tmp_path):
+    """Its log, and the journal of a checkpoint, lie beside the file: the folder of the link is not written to."""
+    (tmp_path / "links").mkdir()
+    link = tmp_path / "links" / "link.ducklake"
+    link.symlink_to(one.catalog)
+    link.parent.chmod(0o555)
+    words = ("runs", "complete", "run", "--warehouse", f"ducklake:{link}")
+    outcome = run(*words, preexec_fn=without_capabilities)
+    link.parent.chmod(0o755)
+    assert (0, "run is complete\n") == (outcome.code, outcome.out), outcome.err
+    cut_short = Path(f"{one.catalog}.journal")
+    cut_short.touch()  # as of a checkpoint that was killed before it began
+    assert 0 == call(*words).code
+    assert not cut_short.exists()
+    assert [link] == list(link.parent.iterdir())
+
+
 @pytest.mark.parametrize(
     "words", [("compact",), ("build",), ("pack",), ("prune", "--keep-runs", "1", "--yes"), ("ingest", "--reparse")]
 )

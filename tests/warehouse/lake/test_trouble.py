@@ -20,7 +20,7 @@ from bufferhouse.warehouse.lake.schema import migrate_lake
 from bufferhouse.warehouse.open import writing
 from tests.command_line import Outcome, call
 from tests.flows.clock import free_port, until
-from tests.warehouse.lake.lakes import catalog_copied, moved, needs_lake
+from tests.warehouse.lake.lakes import catalog_copied, lake_in, moved, needs_lake
 
 psycopg = pytest.importorskip("psycopg", reason="the extra `lake` is not installed")
 
@@ -90,17 +90,47 @@ def test_no_lake_is_made_where_others_have_rows(catalog, bucket, fleet, tmp_path
     assert 0 == tables_of_catalog(catalog)
 
 
-def test_where_the_disk_is_full_nothing_is_left_of_a_lake(tmp_path):
-    """Neither the file that proves that there is space, nor folders that were made for it."""
+@contextmanager
+def limited_files(size: int) -> Iterator[None]:
+    """Let no file become longer, as on a disk that is full then."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    address = address_of(f"ducklake:{tmp_path / 'lake.ducklake'}").with_data_path(str(tmp_path / "a" / "b"))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
-        with pytest.raises(WarehouseFull, match="a/b/: File too large; make space and run the same command again"):
-            make_lake(address)
+        yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_where_the_disk_is_full_nothing_is_left_of_a_lake(tmp_path):
+    """Neither the file that proves that there is space, nor folders that were made for it."""
+    address = lake_in(tmp_path).with_data_path(str(tmp_path / "a" / "b"))
+    told = "a/b/: File too large; make space and run the same command again"
+    with limited_files(0), pytest.raises(WarehouseFull, match=told):
+        make_lake(address)
     assert [] == list(tmp_path.iterdir())
+
+
+def test_where_the_disk_is_full_no_catalog_is_left_that_nobody_can_open(tmp_path):
+    """A part of its first 12 KiB is written: exit 3, and the same command makes the lake later."""
+    address = lake_in(tmp_path)
+    told = f"for {address}: .* too large; .*, make space and run"
+    with limited_files(8192), pytest.raises(WarehouseFull, match=told):
+        make_lake(address)
+    assert not Path(address.catalog).exists()
+    make_lake(address)
+    with open_lake(address, read_only=False):
+        pass
+
+
+def test_a_catalog_that_was_cut_off_is_told(tmp_path):
+    """By whatever has cut it off: the way out is a copy, and no lake takes its place."""
+    address = lake_in(tmp_path)
+    make_lake(address)
+    with Path(address.catalog).open("r+b") as file:
+        file.truncate(8192)
+    for words in (("runs", "ls"), ("build",)):
+        assert_told(call(*words, "--warehouse", address), 2, f"{address} is damaged: ", "; restore a copy (docs/op")
+    assert 8192 == Path(address.catalog).stat().st_size
 
 
 def test_no_lake_is_made_below_another(catalog, bucket, in_bucket, lake_to_copy, fleet, tmp_path):
@@ -119,6 +149,17 @@ def test_no_lake_is_made_below_another(catalog, bucket, in_bucket, lake_to_copy,
     assert 0 == tables_of_catalog(catalog)
     assert not (outer / "in").exists()
     assert 0 == call(*ingest, "s3://lake/outer-2").code
+
+
+def test_files_of_others_above_are_no_lake(bucket, tmp_path):
+    """Whatever another tool calls so: in a bucket as in a folder."""
+    for key in ("meta/events/2024/rows.parquet", "meta/models/rows.parquet"):
+        bucket.put(f"others/{key}")
+        file = tmp_path / "others" / key
+        file.parent.mkdir(parents=True)
+        file.touch()
+    for number, place in enumerate((f"{tmp_path}/others/own", "s3://lake/others/own")):
+        make_lake(address_of(f"ducklake:{tmp_path}/{number}.ducklake").with_data_path(place))
 
 
 def test_a_lake_is_made_by_one_of_several_that_come_at_once(catalog, bucket):
