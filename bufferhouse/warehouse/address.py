@@ -220,7 +220,7 @@ class LakeAddress(Address):
     """
 
     catalog: str
-    data_path: str | None
+    data_path: str | None = None
     is_path_asked: bool = False
     must_exist: bool = False
 

@@ -203,7 +203,8 @@ def migrate_lake(con: duckdb.DuckDBPyConnection, name: str) -> None:
         except WarehouseError:
             if applied_version(con) == 0:
                 raise
-            return migrate_lake(con, name)  # another worker has made them between the two looks
+            migrate_lake(con, name)  # another worker has made them between the two looks
+            return
     with transaction(con):
         for statement in _statements(con):
             con.execute(statement)
