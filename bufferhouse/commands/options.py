@@ -59,15 +59,17 @@ FormatOption = Annotated[str, typer.Option("--format", help="table or json.")]
 
 def local_folder(given: str | Path) -> Path:
     """Return the folder that a call names for files to be written."""
-    if "://" in str(given):
-        raise typer.BadParameter(f"expected a folder of this machine, found {given}")
-    return Path(given)
+    return _local("folder", given)
 
 
 def local_file(given: str | Path) -> Path:
     """Return the file that a call names for an answer or a page."""
+    return _local("file", given)
+
+
+def _local(what: str, given: str | Path) -> Path:
     if "://" in str(given):
-        raise typer.BadParameter(f"expected a file of this machine, found {given}")
+        raise typer.BadParameter(f"expected a {what} of this machine, found {given}")
     return Path(given)
 
 
