@@ -93,7 +93,7 @@ def _lines(summary: Summary, plan: bool) -> list[str]:
         result.append(_unread_keys(summary.unread_keys))
     if summary.undescribed:
         result.append(_undescribed(summary.undescribed))
-        result += _run_files_below([name for name in summary.undescribed if name in summary.run_files_below], summary)
+        result += _run_files_below(summary)
     warnings = {name: count for name, count in summary.warnings.items() if name not in (UNREADABLE, INCOMPLETE)}
     # Those left out are listed file by file above.
     return result + [f"warning: check {name} found {counted(count, 'offender')}" for name, count in warnings.items()]
@@ -146,8 +146,9 @@ def _undescribed(runs: list[str]) -> str:
     )
 
 
-def _run_files_below(runs: list[str], summary: Summary) -> list[str]:
+def _run_files_below(summary: Summary) -> list[str]:
     """Return where the run.json of a run belongs, if one lies beside its dumps, which are further below."""
+    runs = [name for name in summary.undescribed if name in summary.run_files_below]
     if not runs:
         return []
     path, root = summary.run_files_below[runs[0]]
