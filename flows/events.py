@@ -84,7 +84,7 @@ def tell_stale(con: duckdb.DuckDBPyConnection, conf: Config, names: Iterable[str
         if name in wanted and is_stale(seconds, threshold):
             newest = moment_text(fresh.last_load_at)
             since = (
-                "never brought anything"
+                "has nothing in the warehouse"  # retention may have removed what it brought
                 if seconds is None
                 else f"brought nothing new for {human_seconds(seconds)}, since {newest}"
             )

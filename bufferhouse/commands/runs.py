@@ -71,7 +71,9 @@ def runs_set(
 
     pairs = facts_of(facts)
     with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
-        set_facts(writer, name, pairs)
+        run = set_facts(writer, name, pairs)
+    done = (f"{key}={value}" if value else f"{key} removed" for key, value in pairs.items())
+    print(printable(f"run {run}: {', '.join(done)}"))
 
 
 @runs.command("rename")
@@ -89,7 +91,8 @@ def runs_rename(
     from bufferhouse.warehouse.runs import rename
 
     with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
-        rename(writer, name, new_name)
+        run = rename(writer, name, new_name)
+    print(printable(f"run {run} is now {new_name}"))
 
 
 @runs.command("rm")

@@ -28,7 +28,7 @@ class Freshness:
     def quiet_seconds(self, now: datetime) -> float | None:
         """Return for how long nothing came: since the last load, as a file may have a time to come.
 
-        None where nothing ever came. A clock that was set back makes it 0, never less.
+        None where nothing of it is there. A clock that was set back makes it 0, never less.
         """
         return None if self.last_load_at is None else max(0.0, (now - self.last_load_at).total_seconds())
 
@@ -50,7 +50,7 @@ def stale_after(conf: Config, name: str) -> float:
 
 
 def is_stale(quiet_seconds: float | None, threshold: float) -> bool:
-    """Say whether a source is stale: one that never brought anything is, unless it never can be."""
+    """Say whether a source is stale: one of which nothing is there is, unless it never can be."""
     return threshold != float("inf") and (quiet_seconds is None or quiet_seconds > threshold)
 
 

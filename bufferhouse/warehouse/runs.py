@@ -40,8 +40,8 @@ def _are_new(warehouse: Warehouse, names: Collection[str]) -> bool:
     return not execute(warehouse.con, sql, names=list(names)).fetchone()
 
 
-def rename(warehouse: Warehouse, name: str, new_name: str) -> None:
-    """Give a run another name, while nobody loads into it under the one it has.
+def rename(warehouse: Warehouse, name: str, new_name: str) -> str:
+    """Give a run another name, while nobody loads into it under the one it has; return that one.
 
     Raises:
         UsageError: there is no such run, or one of the new name, or that would mean another run.
@@ -53,19 +53,20 @@ def rename(warehouse: Warehouse, name: str, new_name: str) -> None:
         if execute(warehouse.con, "SELECT 1 FROM raw.runs WHERE run_name = $name", name=new_name).fetchone():
             raise UsageError(f"there is a run {new_name!r} already")
         warehouse.change_run(name, {"run_name": new_name})
+        return name
 
 
-def set_facts(warehouse: Warehouse, name: str, facts: dict[str, str]) -> None:
-    """Set columns of raw.runs, or labels for keys `label.NAME`; an empty text removes.
+def set_facts(warehouse: Warehouse, name: str, facts: dict[str, str]) -> str:
+    """Set columns of raw.runs, or labels for keys `label.NAME`; an empty text removes. Return the name of the run.
 
     Raises:
         UsageError: there is no such run or fact, or a value is not of its column's kind; nothing was changed.
     """
     with warehouse.turn(), transaction(warehouse.con):
-        _set_facts(warehouse, name, facts)
+        return _set_facts(warehouse, name, facts)
 
 
-def _set_facts(warehouse: Warehouse, name: str, facts: dict[str, str]) -> None:
+def _set_facts(warehouse: Warehouse, name: str, facts: dict[str, str]) -> str:
     run = find(warehouse.con, name)
     name, labels = run.run_name, labels_of(warehouse.con, run.run_id)
     changes: dict[str, object] = {}
@@ -91,6 +92,7 @@ def _set_facts(warehouse: Warehouse, name: str, facts: dict[str, str]) -> None:
             labels.pop(key.removeprefix(_LABEL), None)
     changes["labels"] = json.dumps(labels, sort_keys=True)
     warehouse.change_run(name, changes)
+    return name
 
 
 def labels_of(con: duckdb.DuckDBPyConnection, number: int) -> dict[str, object]:

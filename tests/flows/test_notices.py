@@ -244,7 +244,7 @@ def test_a_stale_source_is_told_in_units_that_fit(warehouse, tmp_path, monkeypat
         events.tell_stale(writer.con, found, ["drop"])
     first, second = told
     assert re.match(r"source drop brought nothing new for [12](\.\d)? min, since .*; expected every 0\.1 s$", first)
-    assert "source drop never brought anything; expected every 7 d" == second
+    assert "source drop has nothing in the warehouse; expected every 7 d" == second
 
 
 @pytest.mark.parametrize(

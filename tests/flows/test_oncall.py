@@ -240,7 +240,7 @@ def test_events_reach_whoever_is_on_call(services, inbox):
     assert "FAILED" == services.ended(services.order("ingest/bufferhouse"))["state_type"]
     expected = {
         "bufferhouse.rejects": "source drop: 4 of 4 dumps refused, more than 2 (bufferhouse.rejects.drop)",
-        "bufferhouse.stale-source": "source quiet never brought anything; expected every 1 h"
+        "bufferhouse.stale-source": "source quiet has nothing in the warehouse; expected every 1 h"
         " (bufferhouse.stale-source.quiet)",
         "bufferhouse.failed-run": "4 of 4 dumps refused or not readable, more than 50% (bufferhouse.failed-run.ingest)",
         "bufferhouse is silent": "No ingest has ended well for three hours. Look whether the scheduler or the worker"

@@ -113,7 +113,8 @@ def test_a_run_json_that_comes_later_makes_no_second_run(warehouse, run):
     assert "the run.json, or the path, of run nightly calls it release, and it stays nightly" in outcome.out
     assert "bufferhouse runs rename nightly release" in outcome.out
     assert [("nightly",)] == rows(warehouse, "SELECT run_name FROM raw.runs")
-    assert 0 == call("runs", "rename", "nightly", "release", "--warehouse", warehouse).code
+    told = call("runs", "rename", "nightly", "release", "--warehouse", warehouse)
+    assert (0, "run nightly is now release\n") == (told.code, told.out)
     assert "calls it" not in call("ingest", run, "--warehouse", warehouse).out
 
 
@@ -152,18 +153,20 @@ def test_a_plan_changes_nothing(warehouse, run):
 
 
 def test_set_writes_columns_and_labels(warehouse, run):
-    """Columns by name, labels by `label.NAME`; an empty value removes."""
+    """Columns by name, labels by `label.NAME`; an empty value removes. What was set is told, and of which run."""
     words = [
         "platform=gpu",
         "device_memory_bytes=85899345920",
         "started_at=2026-01-01T10:00:00+01:00",
         "label.shift=night",
     ]
-    assert 0 == call("runs", "set", "nightly", *words, "--warehouse", warehouse).code
+    told = call("runs", "set", "latest", *words, "--warehouse", warehouse)
+    assert (0, f"run nightly: {', '.join(words)}\n") == (told.code, told.out)
     columns = ("platform", "device_memory_bytes", MOMENT, "started_at_source", "labels")
     expected = ("gpu", 85899345920, "2026-01-01 09:00:00+00", "given", '{"shift": "night"}')
     assert expected == facts_of(warehouse, *columns)
-    assert 0 == call("runs", "set", "nightly", "platform=", "label.shift=", "--warehouse", warehouse).code
+    told = call("runs", "set", "nightly", "platform=", "label.shift=", "--warehouse", warehouse)
+    assert (0, "run nightly: platform removed, label.shift removed\n") == (told.code, told.out)
     assert (None, "{}") == facts_of(warehouse, "platform", "labels")
 
 
