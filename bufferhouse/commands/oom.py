@@ -168,29 +168,21 @@ def _read(logs: Logs) -> tuple[list, list]:
 @contextmanager
 def _opened(name: str) -> Iterator[BinaryIO]:
     from bufferhouse.sources import compression
+    from bufferhouse.sources.logs import check_plain
 
     if name == "-":
         plain = io.BufferedReader(sys.stdin.buffer)
         try:
-            _check_plain(name, plain)
+            with _told(name):
+                check_plain(plain.peek(8), "decompress it first")
             yield plain
         finally:
             plain.detach()  # else standard input would be closed with it
         return
     with _told(name), open(name, "rb") as file, compression.opened(name, file) as plain:
         if plain is file:
-            _check_plain(name, file)
+            check_plain(file.peek(8))
         yield plain
-
-
-def _check_plain(name: str, file: io.BufferedReader) -> None:
-    """Refuse a log that is compressed and whose name does not say so: no message would be found in it."""
-    from bufferhouse.sources import compression
-
-    if found := compression.told_by_mark(file.peek(8)[:8]):
-        what, way_out = found
-        way_out = "decompress it first" if name == "-" else way_out
-        raise UsageError(printable(f"{name}: expected a log as text, found: {what}; {way_out}"))
 
 
 @contextmanager

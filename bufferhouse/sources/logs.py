@@ -101,7 +101,8 @@ def _in_tree(path: str) -> tuple[str, str]:
 def opened(entries: Sequence[Entry]) -> Iterator[tuple[Entry, BinaryIO | Exception]]:
     """Yield logs as streams of plain bytes, or what prevents that; each is open until the next one is asked for.
 
-    What is no text, because it begins with bytes that no text has, is an empty stream.
+    What is no text, because it begins with bytes that no text has, is an empty stream. Reading what is compressed
+    without saying so in its name raises what `check_plain` does.
     """
     for _, group in groupby(entries, key=lambda entry: id(entry.tree)):
         of_tree = list(group)
@@ -111,6 +112,16 @@ def opened(entries: Sequence[Entry]) -> Iterator[tuple[Entry, BinaryIO | Excepti
                 continue
             with closing(compression.opened(entry.path, file)) as stream:
                 yield entry, _Text(stream)
+
+
+def check_plain(beginning: bytes, way_out: str | None = None) -> None:
+    """Refuse a log that is compressed and whose name does not say so: no message would be found in it.
+
+    Raises:
+        OSError: its first bytes are those of compressed data; `way_out` says what to do, else the name tells.
+    """
+    if found := compression.told_by_mark(beginning):
+        raise OSError(f"expected a log as text, found: {found[0]}; {way_out or found[1]}")
 
 
 class _Text:
@@ -123,9 +134,11 @@ class _Text:
     def read(self, size: int) -> bytes:
         """Read what there is at once: nothing of it is lost where the data behind it is damaged."""
         data = self._read(size) or b""
-        if not self._is_begun and not _is_text(data):
-            self._read = lambda size: b""
-            return b""
+        if not self._is_begun:
+            check_plain(data)
+            if not _is_text(data):
+                self._read = lambda size: b""
+                return b""
         self._is_begun = True
         return data
 

@@ -154,13 +154,15 @@ def test_a_log_that_is_damaged_or_of_no_run_is_named(tmp_path):
     """Neither stops the dumps, nor the other logs."""
     source, warehouse = run_of(tmp_path / "source", KV), tmp_path / "w.duckdb"
     (source / "night.dump" / "cut.log.gz").write_bytes(gzip.compress(log(XENT).read_bytes())[:2000])
+    (source / "night.dump" / "hidden.log").write_bytes(gzip.compress(log(XENT).read_bytes()))
     shutil.copytree(FOLDER / XENT, source / "day.dump")
     (source / "day.dump" / "stderr.txt").unlink()
     (source / "other.log").write_bytes(log("libtpu-0.0.8/abort_rnn_t1").read_bytes())
     (source / "both.log").write_bytes(log(XENT).read_bytes())
     first = load(source, warehouse)
-    damaged, stray = sorted(first["unreadable"], key=lambda line: "other.log" in line)
+    damaged, hidden, stray = sorted(first["unreadable"], key=lambda line: line.partition(": ")[0].rpartition("/")[2])
     assert "cut.log.gz: " in damaged
+    assert hidden.endswith("hidden.log: expected a log as text, found: gzip data; name it ….gz")
     assert "other.log: 2 messages about none of 2 runs near it" in stray
     assert (1, 2, 2) == (first["code"], first["new"], first["logs"])
     sql = "SELECT run_name FROM marts.oom_v1 WHERE log_path = '../both.log' AND is_failure"

@@ -410,9 +410,10 @@ def test_a_log_in_a_folder_may_be_of_utf_16(tmp_path):
 def test_a_log_whose_name_hides_that_it_is_compressed_is_refused(tmp_path, compress, expected: str):
     """Without its text no message is found, which is no sign that there is none."""
     (tmp_path / "train.log").write_bytes(compress(log("libtpu-0.0.33/kv").read_bytes()))
-    said = call("oom", tmp_path / "train.log")
-    assert 2 == said.code
-    assert said.err.endswith(f"train.log: expected a log as text, found: {expected}\n")
+    for place in (tmp_path / "train.log", tmp_path):
+        said = call("oom", place)
+        assert 2 == said.code
+        assert said.err.endswith(f"train.log: expected a log as text, found: {expected}\n")
 
 
 def test_a_log_that_is_no_text_is_refused_where_nothing_is_found_in_it(tmp_path):
