@@ -24,7 +24,7 @@ from bufferhouse.warehouse.address import ROOT, Address
 from bufferhouse.warehouse.lake import attach, compact, retry, schema
 from bufferhouse.warehouse.lake.claims import Claims
 from bufferhouse.warehouse.lake.contents import Contents, named
-from bufferhouse.warehouse.lake.postgres import making
+from bufferhouse.warehouse.lake.postgres import making, prove_role
 from bufferhouse.warehouse.migrate import applied_version
 from bufferhouse.warehouse.warehouse import Compacted, Warehouse
 
@@ -58,8 +58,9 @@ class Lake(Warehouse):
 
     def _make(self) -> None:
         """Make the lake; of several that come at once one makes it, the others wait and find it made."""
-        with making(self.address):
+        with making(self.address) as session:
             if not self.exists():
+                prove_role(session)
                 attach.make_lake(self.address, wait=self.wait)
 
     def _prepare(self) -> None:

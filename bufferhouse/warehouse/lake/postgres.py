@@ -19,6 +19,10 @@ STATEMENTS = CHECKOUT / "sql" / "lake" / "claims.sql"
 _SETUP_LOCK = (0x62756669, 2)
 _MAKE_LOCK = (0x62756669, 4)  # 1 and 3 are of bufferhouse.warehouse.lake.claims
 _CONNECT_SECONDS = 10
+_RIGHTS = """
+SELECT quote_ident(current_user), quote_ident(current_database()),
+    has_database_privilege(current_database(), 'CREATE'), has_schema_privilege(to_regnamespace('public'), 'CREATE')
+"""
 
 
 def connect(catalog: str) -> "psycopg.Connection":
@@ -93,22 +97,42 @@ def alone(address: LakeAddress, what: str) -> Iterator[bool]:
 
 
 @contextmanager
-def making(address: LakeAddress) -> Iterator[None]:
+def making(address: LakeAddress) -> Iterator["psycopg.Connection | None"]:
     """Wait until nobody else makes a lake in the same catalog, and let nobody meanwhile: its tables have no keys yet.
+
+    Yield the session that holds it; None where the catalog is a file.
 
     Raises:
         UsageError: the package psycopg is not installed, or PostgreSQL lets nobody in.
         WarehouseBusy: PostgreSQL does not answer.
     """
     if not address.is_postgres:
-        yield
+        yield None
         return
     with answering():
         session = _connect(address.connection_string)
     with closing(session):
         with answering():
             session.execute("SELECT pg_advisory_lock(%s, %s)", _MAKE_LOCK)
-        yield
+        yield session
+
+
+def prove_role(session: "psycopg.Connection | None") -> None:
+    """Refuse a role that may not make the schemas and tables of a lake: since PostgreSQL 15 few may, in `public`.
+
+    Raises:
+        UsageError: it may not.
+    """
+    if session is None:
+        return
+    with answering():
+        role, database, *rights = session.execute(_RIGHTS).fetchone()
+    if not all(rights):
+        raise UsageError(
+            f"expected a role that may make schemas in the database {database} and tables in its schema public, found "
+            f"{role}, who may not; let their owner say: GRANT CREATE ON DATABASE {database} TO {role}; "
+            f"GRANT USAGE, CREATE ON SCHEMA public TO {role}; no lake was made"
+        )
 
 
 def psycopg_module() -> ModuleType:

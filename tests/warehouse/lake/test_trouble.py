@@ -1,5 +1,6 @@
 """What a lake says where its bucket or its catalog is wrong, away, or half made: one line, and the way out."""
 
+import re
 import resource
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -234,6 +235,22 @@ def test_postgres_that_lets_nobody_in_answers(catalog, fleet, monkeypatch):
     monkeypatch.setenv("PGPASSWORD", "wrong")
     with pytest.raises(UsageError, match="lets nobody in"), Claims(catalog.partition("postgres:")[2]):
         pass
+
+
+def test_a_role_that_may_make_nothing_is_told_who_lets_it(postgres, fleet, tmp_path):
+    """As PostgreSQL 15 and later give it: nothing is left behind, and after what is said there is a lake."""
+    catalog = postgres.make_database()
+    with psycopg.connect(catalog, autocommit=True) as owner:
+        owner.execute("CREATE ROLE newcomer LOGIN PASSWORD 'secret'")
+        address = f"ducklake:postgres:{catalog.replace('user=prefect', 'user=newcomer')}"
+        files = tmp_path / "files"
+        words = ("ingest", fleet / "seeds", "--warehouse", address, "--data-path", files)
+        told = call(*words)
+        assert_told(told, 2, "expected a role that may make schemas in the database", "found newcomer, who may not")
+        assert not files.exists()
+        for statement in re.findall(r"GRANT [^;]+", told.err):
+            owner.execute(statement)
+        assert 0 == call(*words).code
 
 
 # Away
