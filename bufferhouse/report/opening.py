@@ -1,7 +1,7 @@
 """What a report reads: a warehouse, or dumps in memory, and the run or the programs that a word means there."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,6 +16,7 @@ from bufferhouse.warehouse.open import Place, reading
 from bufferhouse.warehouse.run_names import find
 
 _NAMED = 5  # programs of those that there are
+ROUNDED = "JavaScript and jq before 1.7 round ids; did you mean"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +70,21 @@ def find_programs(con: duckdb.DuckDBPyConnection, word: str) -> list[int]:
         return [row["program_id"] for row in found]
     if not con.execute("SELECT 1 FROM raw.dumps LIMIT 1").fetchone():
         raise nothing_of(con, f"there is no program {printable(word, 80)!r}")
-    names = sorted({row["program_name"] for row in ask(con, "program_matches", word="").records})
+    known = ask(con, "program_matches", word="").records
+    if whole := rounded_from(word.removeprefix("#"), (row["program_id"] for row in known)):
+        raise UsageError(f"there is no program {word!r}; {ROUNDED} {' or '.join(map(str, whole))}?")
+    names = sorted({row["program_name"] for row in known})
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     hint = (
         did_you_mean(word, names, 3) or f"; there are: {', '.join(printable(one, 80) for one in names[:_NAMED])}{more}"
     )
     raise UsageError(f"there is no program {printable(word, 80)!r}{hint}")
+
+
+def rounded_from(word: str, ids: Iterable[int]) -> list[int]:
+    """Return the ids that become the number of a word where a reader of JSON keeps numbers as doubles."""
+    try:
+        number = float(word)
+    except ValueError:
+        return []
+    return [one for one in ids if float(one) == number]

@@ -94,6 +94,10 @@ def test_a_program_without_a_change_is_a_row(example_warehouse: Path):
     wrong = call("blame", "jit_while_simpel", "--warehouse", example_warehouse)
     assert (2, "") == (wrong.code, wrong.out)
     assert "there is no program 'jit_while_simpel'; did you mean 'jit_while_simple'?" in wrong.err
+    sql = "SELECT DISTINCT program_id FROM marts.observations WHERE program_name = 'jit_while_simple'"
+    [(program_id,)] = rows(example_warehouse, sql)
+    rounded = call("blame", int(float(program_id)), "--warehouse", example_warehouse)
+    assert (2, True) == (rounded.code, rounded.err.endswith(f"did you mean {program_id}?\n"))
 
 
 def test_a_memory_space_in_which_nothing_lies_is_told(example_warehouse: Path):

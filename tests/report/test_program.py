@@ -21,6 +21,7 @@ from tests.warehouses import load_texts, rows
 
 TPU = "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33"
 TRANSFORMER = 2800098501227488001
+ROUNDED = int(float(TRANSFORMER))  # as jq 1.6 hands it on
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +44,10 @@ def test_a_program_is_found_by_name_by_id_and_by_the_beginning_of_either(example
         ("jit_d", r"'jit_d' fits \d+ programs; give the id of one of them:\n +\d+  jit_\w+  \(\d+ runs?\)"),
         ("(unnamed)", r"'\(unnamed\)' fits 5 programs; .*:(\n +\d+  \(unnamed\)  \(\d+ runs?\)  \(.*){5}$"),
         ("FFT", r"there is no program 'FFT'; similar names:\n +\d+  jit_fft  \(8 runs\)$"),
+        (
+            str(ROUNDED),
+            rf"there is no program '{ROUNDED}'; .* round ids; did you mean:\n +{TRANSFORMER}  \w+  \(\d+ runs\)$",
+        ),
         ("no such\x1b", r"there is no program 'no such\\\\x1b'; there are:\n( +\d+  .+\n)+  … and \d+ more"),
     ],
 )

@@ -13,7 +13,7 @@ from bufferhouse.errors import UsageError, counted
 from bufferhouse.query.hints import REJECTS
 from bufferhouse.query.statements import Answer, Record, ask, ask_each
 from bufferhouse.report.nothing import NothingToShow, held_by, nothing_of
-from bufferhouse.report.opening import Answers, find_run, opened
+from bufferhouse.report.opening import ROUNDED, Answers, find_run, opened, rounded_from
 from bufferhouse.report.program.savings import MAPPED, savings_of
 from bufferhouse.report.text.figures import printable
 from bufferhouse.report.text.screen import shortened
@@ -214,6 +214,9 @@ def _program_id(con: duckdb.DuckDBPyConnection, word: str, run_id: int | None) -
     known = ask(con, "program_matches", word="").records
     if not known:
         raise nothing_of(con, f"there is no program {shown!r}")
+    if whole := rounded_from(word.removeprefix("#"), (row["program_id"] for row in known)):
+        rounded = [row for row in known if row["program_id"] in whole]
+        raise UsageError(f"there is no program {shown!r}; {ROUNDED}:\n{_listed(rounded)}")
     near = [row for row in known if word.lower() in row["program_name"].lower()] or known
     raise UsageError(
         f"there is no program {shown!r}; {'similar names' if near is not known else 'there are'}:\n{_listed(near)}"
