@@ -56,10 +56,22 @@ class LockFault(UsageError):
     """The file is none that can be compared with: each fault in a line, with file, line and column."""
 
 
+class NewerLock(LockFault):
+    """The file was written by a newer bufferhouse."""
+
+
 @contextmanager
 def held(path: Path) -> Iterator[None]:
-    """Let no other process that asks the same change the file meanwhile: tests run in several processes at once."""
-    folder = os.open(path.resolve().parent, os.O_RDONLY)
+    """Let no other process that asks the same change the file meanwhile: tests run in several processes at once.
+
+    Raises:
+        UsageError: there is no folder that it could be in.
+    """
+    place = path.resolve().parent
+    try:
+        folder = os.open(place, os.O_RDONLY)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {place}: {error.strerror or error}; make this folder") from None
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
         yield
@@ -303,7 +315,7 @@ class _Reading:
             )
         elif version > VERSION:
             self.fault(("version",), f"version {VERSION}", f"version {version}, of a newer bufferhouse")
-            raise LockFault(self.problems[-1])
+            raise NewerLock(self.problems[-1])
 
     def _unknown(self, table: Mapping[str, Any], keys: Mapping[str, type], path: tuple) -> None:
         for key in table:
