@@ -229,7 +229,8 @@ def _found(found: "Lock", sources: Sequence[str]) -> "Lock":
         refused = f", {counted(len(found.refused), 'dump')} that cannot be read" if found.refused else ""
         raise UsageError(
             f"{', '.join(sources)}: expected dumps of programs, found none{refused}; XLA writes them with "
-            "XLA_FLAGS='--xla_dump_to=DIR --xla_dump_hlo_as_text'"
+            "XLA_FLAGS='--xla_dump_to=DIR --xla_dump_hlo_as_text', but not of what comes from a cache of compilations: "
+            "compile with JAX_ENABLE_COMPILATION_CACHE=false"
         )
     return found
 

@@ -121,6 +121,16 @@ def test_a_refused_dump_does_not_pass(locked: Path, tmp_path: Path):
     assert ":2:15: expected " in said.err
 
 
+def test_a_cache_of_compilations_is_told_where_there_is_no_dump(locked: Path, tmp_path: Path):
+    """What comes from a cache leaves other files, and no dump: of all programs, or of some."""
+    (tmp_path / "module_0002.jit_f.after_optimizations.txt").write_text("HloModule jit_f\n")
+    said = call("lock", "--check", tmp_path, "--file", locked)
+    assert (2, True) == (said.code, "compile with JAX_ENABLE_COMPILATION_CACHE=false" in said.err)
+    seeds = CHECKOUT / "examples" / "fleet" / "seeds"
+    text = " ".join(call("lock", "--check", seeds, "--chip", "cpu", "--file", locked).out.split())
+    assert "These have no dump: they were not compiled, or came from a cache of compilations." in text
+
+
 def test_a_run_of_the_warehouse_is_locked(example_warehouse: Path, tmp_path: Path):
     """A run is named like everywhere; another release differs, and what compiled both is told."""
     path = tmp_path / "memory.lock"

@@ -182,7 +182,10 @@ def _sections(
         lines = ["They take less than the lock allows, and may grow back unseen until it is updated."]
         sections.append(Section("Shrunk", lines, _SHRUNK, of(judged.shrunk), "shrunk", shown=_SHOWN))
     if judged.gone:
-        lines = ["These have no dump. Their entries stay in the lock, unless it is written without --update."]
+        lines = [
+            "These have no dump: they were not compiled, or came from a cache of compilations. Their entries stay in "
+            "the lock, unless it is written without --update."
+        ]
         sections.append(Section("No dump", lines, _GONE, of(judged.gone), "gone", shown=_SHOWN))
     if held.after.notes:
         sections.append(Section("To be noted", [printable(note) for note in held.after.notes[:_SHOWN]]))
@@ -275,11 +278,13 @@ def _github(held: Held, judged: Judged, limit: Threshold, comparison: Comparison
     for row in judged.unjudged:
         add("error", row, "not judged, as dump or lock has no live ranges", has_space=True)
     lines += [annotation("error", f"{uri}: the dump could not be read", title=name) for uri in judged.refused]
-    for row in judged.joined:
+    for row in {row.pair: row for row in judged.joined}.values():
         add("notice", row, f"{row.status}, {records[row.key]['change_said']}; not in {name} as it is now")
     for row in judged.shrunk:
         change = human_bytes(row.delta_bytes, signed=True)
-        add("notice", row, f"{change}, less than {name} says; lock it with: bufferhouse lock --update")
+        add("notice", row, f"{change}, less than {name} says. {_way_in(name)}", has_space=True)
+    for row in {row.pair: row for row in judged.gone}.values():
+        add("notice", row, f"there is no dump of it, and it was not compared; its entry stays in {name}")
     total = f"{counted(judged.verdict.compared_count, 'comparison')} with {name}"
     over = counted(programs_of([records[row.key] for row in judged.verdict.offenders]), "program")
     lines.append(annotation("notice", f"{total}, {over} over {limit}, {len(judged.unknown)} not in it", title=name))
