@@ -50,6 +50,12 @@ class Held:
     entries: dict[int, Entry]
     donations: dict[tuple, int] = field(default_factory=dict)
 
+    @property
+    def absent_chips(self) -> dict[str, int]:
+        """The chips of the lock of which there are no dumps, with the number of programs that were not compared."""
+        there = self.after.chips
+        return dict(Counter(entry.chip for entry in self.before.entries.values() if entry.chip not in there))
+
 
 class Judged(NamedTuple):
     """The verdict of the gate about dumps held against a lock, and what it knows nothing of.
@@ -77,7 +83,7 @@ class Judged(NamedTuple):
 
 
 def hold(lock: Lock, dumps: Lock, *, metric: str = "reserved", outputs: dict[int, list[Site]] | None = None) -> Held:
-    """Hold dumps against a lock; chips of which there are no dumps are left out.
+    """Hold dumps against a lock; chips of which there are no dumps have no rows: they are `absent_chips`.
 
     `outputs` are the sites of outputs of their own, by dump_id: they name the lines of donations that are lost.
     """

@@ -171,6 +171,21 @@ def test_a_program_under_another_name_is_told():
     assert ["jit_fourier"] == json.loads(lock_text(held, judged, ANY_GROWTH, "json"))["joined"]
 
 
+def test_a_chip_without_dumps_is_told():
+    """A job that compiles for one of two chips passes, and says what it did not compare."""
+    lock = lock_of("jaxlib-0.9.0")
+    first, *_ = lock.entries.values()
+    both = Lock.of([*lock.entries.values(), replace(first, chip="TPU v6e")])
+    held = hold(both, lock)
+    judged = judge_held(held)
+    assert judged.is_passed
+    for form in ("table", "markdown", "github"):
+        told = "there are no dumps for TPU v6e: 1 program of memory.lock not compared"
+        assert told in lock_text(held, judged, ANY_GROWTH, form).replace("\\", "")
+    assert {"TPU v6e": 1} == json.loads(lock_text(held, judged, ANY_GROWTH, "json"))["absent_chips"]
+    assert {} == hold(lock, lock).absent_chips
+
+
 def test_what_shrank_is_told_with_its_memory_space():
     """A program that shrinks in one memory space may grow in another; the way in is the whole command."""
     ((key, entry),) = (one for one in lock_of(TPU).entries.items() if one[1].function == "jit_scan_rnn")

@@ -121,6 +121,7 @@ def lock_object(held: Held, judged: Judged, limit: Threshold, comparison: Compar
             for part in ("unknown", "undonated", "shrunk", "gone", "unjudged", "joined")
         },
         "refused": list(judged.refused),
+        "absent_chips": held.absent_chips,
         "builds": _builds(held),
         "notes": held.after.notes,
     }
@@ -187,8 +188,8 @@ def _sections(
             "the lock, unless it is written without --update."
         ]
         sections.append(Section("No dump", lines, _GONE, of(judged.gone), "gone", shown=_SHOWN))
-    if held.after.notes:
-        sections.append(Section("To be noted", [printable(note) for note in held.after.notes[:_SHOWN]]))
+    if notes := [*_absent(held, name), *held.after.notes]:
+        sections.append(Section("To be noted", [printable(note) for note in notes[:_SHOWN]]))
     return sections
 
 
@@ -231,6 +232,13 @@ def _builds(held: Held) -> list[Record]:
     return [
         {"chip": chip, "before": before, "after": after, "program_count": count}
         for chip, before, after, count in changed_builds(held)
+    ]
+
+
+def _absent(held: Held, name: str) -> list[str]:
+    return [
+        f"there are no dumps for {chip}: {counted(count, 'program')} of {name} not compared"
+        for chip, count in held.absent_chips.items()
     ]
 
 
@@ -285,6 +293,7 @@ def _github(held: Held, judged: Judged, limit: Threshold, comparison: Comparison
         add("notice", row, f"{change}, less than {name} says. {_way_in(name)}", has_space=True)
     for row in {row.pair: row for row in judged.gone}.values():
         add("notice", row, f"there is no dump of it, and it was not compared; its entry stays in {name}")
+    lines += [annotation("notice", said, title=name) for said in _absent(held, name)]
     total = f"{counted(judged.verdict.compared_count, 'comparison')} with {name}"
     over = counted(programs_of([records[row.key] for row in judged.verdict.offenders]), "program")
     lines.append(annotation("notice", f"{total}, {over} over {limit}, {len(judged.unknown)} not in it", title=name))
