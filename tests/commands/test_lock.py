@@ -53,6 +53,26 @@ def test_a_check_passes_or_names_the_line(locked: Path, tmp_path: Path):
     assert "[/srv/train/train.py:7](https://code.example/srv/train/train.py#L7)" in text
 
 
+def test_a_lock_below_the_top_of_a_repository_names_files_as_github_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The file tells them from its own folder on; annotations and GitHub's own links need them from the top on."""
+    project = tmp_path / "projects" / "one"
+    project.mkdir(parents=True)
+    (tmp_path / ".git").mkdir()
+    (project / "train.py").touch()
+    call("lock", LOCKED / "kept", "--file", project / "memory.lock")
+    assert 'source = "train.py:' in (project / "memory.lock").read_text()
+    server = {"GITHUB_SERVER_URL": "https://code.example", "GITHUB_REPOSITORY": "us/it", "GITHUB_SHA": "abc"}
+    for name, value in server.items():
+        monkeypatch.setenv(name, value)
+    check = ["lock", "--check", LOCKED / "stored", "--comment", project / "comment.md", "--format", "github"]
+    for folder, file in ((tmp_path, "projects/one/memory.lock"), (project, "memory.lock")):
+        monkeypatch.chdir(folder)
+        assert call(*check, "--file", file).out.startswith("::error file=projects/one/train.py,line=7,title=")
+        assert "(https://code.example/us/it/blob/abc/projects/one/train.py#L7)" in (project / "comment.md").read_text()
+
+
 def test_json_closes(locked: Path):
     """For machines: the verdict, and causes that sum to the change."""
     said = call("lock", "--check", LOCKED / "undonated", "--file", locked, "--format", "json")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -69,11 +70,22 @@ _BUILDS = [
 
 
 class Links(NamedTuple):
-    """Where a comment leads to: the address of a site, and the pattern of addresses of source lines."""
+    """Where a comment leads to: the address of a site, and the pattern of addresses of source lines.
+
+    `root` is the folder of the lock, from which its files are told, and `folder` the same as its repository calls it.
+    """
 
     site: str | None = None
     source_url: str | None = None
     git_revision: str | None = None
+    root: Path = Path()
+    folder: str = ""
+
+    def in_repository(self, source: str | None) -> str | None:
+        """Return a `file:line` of the lock as annotations need it: from the top of the repository on."""
+        file, _ = place_of(source)
+        is_own = file is not None and not file.startswith("/") and (self.root / file).is_file()
+        return f"{self.folder}/{source}" if self.folder and is_own else source
 
     @property
     def source(self) -> Callable[[str | None, int | None], str | None]:
@@ -99,7 +111,7 @@ def lock_text(
     if form == "json":
         return plain_json(lock_object(held, judged, limit, comparison, name))
     if form == "github":
-        return _github(held, judged, limit, comparison, name)
+        return _github(held, judged, limit, comparison, name, links or Links())
     sections = _sections(held, judged, limit, comparison, name, links or Links(), exact)
     return report_text(f"{name}: {'nothing grew' if judged.is_passed else 'not passed'}", sections, form, exact=exact)
 
@@ -261,7 +273,7 @@ def _file(name: str) -> str:
     return "" if name == "memory.lock" else f" --file {name}"
 
 
-def _github(held: Held, judged: Judged, limit: Threshold, comparison: Comparison, name: str) -> str:
+def _github(held: Held, judged: Judged, limit: Threshold, comparison: Comparison, name: str, links: Links) -> str:
     """Return one workflow command a line: errors stand at the line of code that takes most of the growth."""
     records = {key_of(record): record for record in comparison.programs}
     lines = []
@@ -270,14 +282,14 @@ def _github(held: Held, judged: Judged, limit: Threshold, comparison: Comparison
         record = records[row.key]
         space = f", {space_title(record['platform'], row.memory_space)}" if has_space else ""
         said = f"{record['program_label']}{space}: {said}"
-        lines.append(annotation(level, said, title=name, source=site and site.source))
+        lines.append(annotation(level, said, title=name, source=links.in_repository(site and site.source)))
 
     for level, rows in (("error", judged.verdict.offenders), ("warning", judged.verdict.warned)):
         for row in rows:
             site = _culprit(row)
             about = f"; {site.op_name}" if site and site.op_name else ""
             said = gate_message(records[row.key], limit) + about
-            lines.append(annotation(level, said, title=name, source=site and site.source))
+            lines.append(annotation(level, said, title=name, source=links.in_repository(site and site.source)))
     for row in judged.undonated:
         lost = human_bytes(held.donations[row.key])
         add("error", row, f"{lost} of parameters are not donated any more", site=_culprit(row))
