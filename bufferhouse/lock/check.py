@@ -64,7 +64,7 @@ class Judged(NamedTuple):
     which there is no dump. `undonated` lost donations over the limit without growing: what they return stays beside
     their arguments when they end. `refused` are dumps that could not be read. `unjudged` are programs of both of which
     one side does not tell the bytes of the metric; `joined` are those that the lock holds under another name or
-    signature, but for the ones that grew.
+    signature, but for the ones that grew. `within_limit` are all others that grew, by less than the limit.
     """
 
     verdict: Verdict
@@ -75,10 +75,11 @@ class Judged(NamedTuple):
     refused: Sequence[str]
     unjudged: Sequence[Compared]
     joined: Sequence[Compared]
+    within_limit: Sequence[Compared]
 
     @property
     def is_passed(self) -> bool:
-        """Whether nothing grew, no donation was lost, all programs are in the lock, and all bytes are known."""
+        """Whether nothing grew too far, no donation was lost, all programs are in the lock, and all bytes are known."""
         return self.verdict.is_passed and not (self.unknown or self.undonated or self.refused or self.unjudged)
 
 
@@ -125,19 +126,23 @@ def judge_held(held: Held, limit: Threshold = ANY_GROWTH, reshaped: str = "fail"
     # A program with a memory space that it did not have is no new program: its bytes there have grown from nothing.
     verdict = judge(known, limit, reshaped=reshaped)
     grown = {row.key for row in (*verdict.offenders, *verdict.warned)}
+    undonated = [
+        row
+        for row in known
+        if row.key not in grown and limit.is_crossed(row.before_bytes or 0, held.donations.get(row.key, 0))
+    ]
+    joined = [row for row in known if row.pair.change and row.key not in grown]
+    told = grown.union(row.key for row in (*undonated, *joined))
     return Judged(
         verdict,
         [row for row in held.rows if row.status == NEW],
         [row for row in known if (row.delta_bytes or 0) < 0],
         [row for row in held.rows if row.status == GONE],
-        [
-            row
-            for row in known
-            if row.key not in grown and limit.is_crossed(row.before_bytes or 0, held.donations.get(row.key, 0))
-        ],
+        undonated,
         held.after.refused,
         [row for row in known if row.is_unknown],
-        [row for row in known if row.pair.change and row.key not in grown],
+        joined,
+        [row for row in known if (row.delta_bytes or 0) > 0 and row.key not in told],
     )
 
 

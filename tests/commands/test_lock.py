@@ -83,8 +83,12 @@ def test_json_closes(locked: Path):
 
 
 def test_a_limit_lets_growth_pass(locked: Path):
-    """--fail-over is that of compare."""
-    assert 0 == call("lock", "--check", LOCKED / "stored", "--file", locked, "--fail-over", "10%").code
+    """--fail-over is that of compare. What passes is told, and nobody says that nothing grew."""
+    check = ["lock", "--check", LOCKED / "stored", "--file", locked, "--fail-over", "10%", "--format"]
+    for form in ("table", "markdown", "github"):
+        said = call(*check, form)
+        assert (0, True, False) == (said.code, "+1.0 MiB" in said.out, ": nothing grew\n" in said.out)
+    assert 1 == len(json.loads(call(*check, "json").out)["within_limit"])
     assert 1 == call("lock", "--check", LOCKED / "stored", "--file", locked, "--fail-over", "1%").code
 
 

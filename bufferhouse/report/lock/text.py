@@ -46,7 +46,7 @@ _JOINED = [
     Column("change_said", "what changed", limit=60, rank=1),
     Column("guess", "pair", rank=3),
 ]
-_SHRUNK = [
+_MOVED = [
     *_BOTH,
     Column("delta_bytes", "change", "change"),
     Column("main_cause_said", "main cause", rank=3),
@@ -113,7 +113,9 @@ def lock_text(
     if form == "github":
         return _github(held, judged, limit, comparison, name, links or Links())
     sections = _sections(held, judged, limit, comparison, name, links or Links(), exact)
-    return report_text(f"{name}: {'nothing grew' if judged.is_passed else 'not passed'}", sections, form, exact=exact)
+    has_grown = any((row.delta_bytes or 0) > 0 for row in held.rows)
+    said = "not passed" if not judged.is_passed else "passed" if has_grown else "nothing grew"
+    return report_text(f"{name}: {said}", sections, form, exact=exact)
 
 
 def lock_object(held: Held, judged: Judged, limit: Threshold, comparison: Comparison, name: str) -> Record:
@@ -130,7 +132,7 @@ def lock_object(held: Held, judged: Judged, limit: Threshold, comparison: Compar
         ],
         **{
             part: [records[row.key]["program_label"] for row in getattr(judged, part)]
-            for part in ("unknown", "undonated", "shrunk", "gone", "unjudged", "joined")
+            for part in ("unknown", "undonated", "within_limit", "shrunk", "gone", "unjudged", "joined")
         },
         "refused": list(judged.refused),
         "absent_chips": held.absent_chips,
@@ -188,12 +190,16 @@ def _sections(
     sections += [_why(row, records[row.key], held, links) for row in grown[:_EXPLAINED]]
     if grown:
         sections.append(Section("The way out", _ways_out(grown[0], held, name)))
+    if judged.within_limit:
+        lines = ["They take more than the lock says, by less than the limit, and pass."]
+        within = of(judged.within_limit)
+        sections.append(Section("Grown within the limit", lines, _MOVED, within, "within_limit", shown=_SHOWN))
     if judged.joined:
         lines = [f"{name} holds them under another name or signature, with which they are compared. {_way_in(name)}"]
         sections.append(Section("Renamed or reshaped", lines, _JOINED, of(judged.joined), "joined", shown=_SHOWN))
     if judged.shrunk:
         lines = ["They take less than the lock allows, and may grow back unseen until it is updated."]
-        sections.append(Section("Shrunk", lines, _SHRUNK, of(judged.shrunk), "shrunk", shown=_SHOWN))
+        sections.append(Section("Shrunk", lines, _MOVED, of(judged.shrunk), "shrunk", shown=_SHOWN))
     if judged.gone:
         lines = [
             "These have no dump: they were not compiled, or came from a cache of compilations. Their entries stay in "
@@ -298,6 +304,9 @@ def _github(held: Held, judged: Judged, limit: Threshold, comparison: Comparison
     for row in judged.unjudged:
         add("error", row, "not judged, as dump or lock has no live ranges", has_space=True)
     lines += [annotation("error", f"{uri}: the dump could not be read", title=name) for uri in judged.refused]
+    for row in judged.within_limit:
+        grown = human_bytes(row.delta_bytes, signed=True)
+        add("notice", row, f"{grown}, within the limit {limit}", has_space=True, site=_culprit(row))
     for row in {row.pair: row for row in judged.joined}.values():
         add("notice", row, f"{row.status}, {records[row.key]['change_said']}; not in {name} as it is now")
     for row in judged.shrunk:
