@@ -17,6 +17,7 @@ from typing import Any
 
 from bufferhouse.config.toml import NoToml, decoded, parsed, place_of, places
 from bufferhouse.errors import UsageError, counted, did_you_mean
+from bufferhouse.lock.check import hold
 from bufferhouse.lock.entry import FIGURES, PADDING_SITES, PEAK_SITES, Entry, Lock, Site, Space
 from bufferhouse.paths import replacing
 
@@ -474,7 +475,8 @@ def updated(kept: Mendable, fresh: Lock, programs: Iterable[tuple[str, str, int]
         sides = [side[key] for side in kept.sides if key in side]
         same = next((one for one in sides if one.told == entry.told), None)
         if why:
-            entries[key] = replace(entry, why=why, growth_bytes=_growth(sides, entry))
+            before = sides[0] if sides else _former(entry, kept, fresh)
+            entries[key] = replace(entry, why=why, growth_bytes=_growth(before, entry))
         elif same is not None:
             # Lines of the code move with every edit above them: what did not move stays as it was reviewed.
             entries[key] = replace(same, compiler=entry.compiler, flags=entry.flags)
@@ -489,12 +491,22 @@ def _same_build(entry: Entry, fresh: Lock) -> Entry:
     return replace(entry, compiler=now.compiler, flags=now.flags) if now and now.told == entry.told else entry
 
 
-def _growth(sides: Sequence[Entry], entry: Entry) -> int:
-    if not sides:
-        return sum(space.reserved_bytes for space in entry.spaces)
-    before = sum(space.reserved_bytes for space in sides[0].spaces)
-    grown = sum(space.reserved_bytes for space in entry.spaces) - before
-    return grown if grown > 0 else sides[0].growth_bytes if entry.told == sides[0].told else 0
+def _former(entry: Entry, kept: Mendable, fresh: Lock) -> Entry | None:
+    """Return what the file holds of a program under another name or signature: what a check compares it with."""
+    held = hold(Lock.of(one for side in kept.sides[:1] for one in side.values()), fresh)
+    for row in held.rows:
+        before, after = row.pair[:2]
+        if before and after and held.entries[after.dump_id].key == entry.key:
+            return held.entries[before.dump_id]
+    return None
+
+
+def _growth(before: Entry | None, entry: Entry) -> int:
+    """Return by how much the memory space grew that grew most: bytes of memory spaces are never added up."""
+    if before is not None and entry.told == before.told:
+        return before.growth_bytes
+    olds = {space.memory_space: space.reserved_bytes for space in before.spaces} if before else {}
+    return max([0, *(space.reserved_bytes - olds.get(space.memory_space, 0) for space in entry.spaces)])
 
 
 def other_chip(path: Path, lock: Lock, fresh: Lock) -> LockFault:
