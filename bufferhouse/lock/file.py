@@ -219,7 +219,8 @@ def _text(path: Path) -> str:
     if len(data) > _MOST_BYTES:
         raise LockFault(f"{path}:1:1: expected at most {_MOST_BYTES >> 20} MiB, found more")
     try:
-        return decoded(path, data).replace("\r\n", "\n")
+        # What editors and git on Windows add is no change by hand.
+        return decoded(path, data).removeprefix("\ufeff").replace("\r\n", "\n")
     except UsageError as error:
         raise LockFault(str(error)) from None
 

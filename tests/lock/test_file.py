@@ -80,6 +80,14 @@ def test_a_mistake_is_told_with_its_place(path: Path, old: str, new: str, expect
     assert new == "" or abs(number - line) <= 1
 
 
+def test_what_windows_adds_is_no_fault(path: Path):
+    """A mark of the byte order, and line ends of two characters."""
+    lock = read_lock(path)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    assert lock == read_lock(path)
+    assert lock_text(lock) == lock_text(updated(read_mendable(path), lock))
+
+
 def test_a_program_twice_is_refused(path: Path):
     """A merge that took both sides makes no lock."""
     text = path.read_text()
