@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import quote
 
 import typer
 
@@ -101,8 +102,8 @@ def lock(
     if check:
         _check(
             file, [*(sources or []), *(source or [])], chip, warehouse, wait,
-            metric=metric, fail_over=fail_over, reshaped=reshaped, comment=comment, links=_links(site, source_url),
-            output_format=output_format, exact=exact,
+            metric=metric, fail_over=fail_over, reshaped=reshaped, comment=comment,
+            links=_links(site, source_url, file.parent), output_format=output_format, exact=exact,
         )  # fmt: skip
         return
     of_a_check = {
@@ -229,7 +230,8 @@ def _found(found: "Lock", sources: Sequence[str]) -> "Lock":
         refused = f", {counted(len(found.refused), 'dump')} that cannot be read" if found.refused else ""
         raise UsageError(
             f"{', '.join(sources)}: expected dumps of programs, found none{refused}; XLA writes them with "
-            "XLA_FLAGS='--xla_dump_to=DIR --xla_dump_hlo_as_text'"
+            "XLA_FLAGS='--xla_dump_to=DIR --xla_dump_hlo_as_text', but not of what comes from a cache of compilations: "
+            "compile with JAX_ENABLE_COMPILATION_CACHE=false"
         )
     return found
 
@@ -251,16 +253,21 @@ def _accepted(accept: Sequence[str], fresh: "Lock") -> set[tuple[str, str, int]]
     return keys
 
 
-def _links(site: str | None, source_url: str | None) -> "Links":
+def _links(site: str | None, source_url: str | None, root: Path) -> "Links":
     from bufferhouse.config.load import find, load
+    from bufferhouse.lock.places import folder_in_repository
     from bufferhouse.report.lock.text import Links
 
     env = os.environ
     configured = load(path)["report"] if (path := find()) else {}
     server, repository = env.get("GITHUB_SERVER_URL"), env.get("GITHUB_REPOSITORY")
-    hosted = f"{server}/{repository}/blob/{{git_revision}}/{{file}}#L{{line}}" if server and repository else None
+    folder = folder_in_repository(root)
+    place = f"{quote(folder)}/{{file}}" if folder else "{file}"  # the file is told from the folder of the lock on
+    hosted = f"{server}/{repository}/blob/{{git_revision}}/{place}#L{{line}}" if server and repository else None
     return Links(
         site or configured.get("url"),
         source_url or configured.get("source_url") or hosted,
         env.get("GITHUB_SHA"),
+        root,
+        folder,
     )

@@ -7,7 +7,17 @@ from bufferhouse.config.threshold import parse_threshold
 from bufferhouse.errors import UsageError
 from bufferhouse.lock.check import ANY_GROWTH, hold, judge_held
 from bufferhouse.lock.entry import Entry, Lock
-from bufferhouse.lock.file import Mendable, held, read_lock, read_mendable, updated, write_lock
+from bufferhouse.lock.file import (
+    LockFault,
+    Mendable,
+    NewerLock,
+    held,
+    read_lock,
+    read_mendable,
+    updated,
+    write_lock,
+)
+from bufferhouse.redaction import shell_word
 from bufferhouse.report.lock.text import lock_text
 
 _WAY_IN = "Take it in with: pytest --memory-lock-update, and commit the file with the change."
@@ -19,9 +29,11 @@ def held_text(path: Path, explained: Explained, fail_over: str) -> str | None:
     Raises:
         UsageError: the limit is none.
     """
-    limit = parse_threshold(fail_over) if fail_over else ANY_GROWTH
+    limit = parse_threshold(fail_over, "memory_lock_fail_over") if fail_over else ANY_GROWTH
     try:
         lock = read_lock(path)
+    except LockFault as fault:
+        return _faulty(path, fault)
     except UsageError as fault:
         return f"{fault}\n{_WAY_IN}"
     entry = explained.entry
@@ -38,17 +50,38 @@ def held_text(path: Path, explained: Explained, fail_over: str) -> str | None:
     return f"{missing}{about}\n{_WAY_IN}"
 
 
-def write(path: Path, explained: Explained, written: dict[tuple[str, str, int], Entry]) -> None:
-    """Write a program into a lock, where it moved; the file is made if there is none.
+def write(path: Path, explained: Explained, written: dict[tuple[str, str, int], Entry]) -> str | None:
+    """Write a program into a lock, where it moved, and return None; the file is made if there is none.
+
+    Where a fault of the file hides another program, as in a merge conflict, nothing is written, and why is returned:
+    a test knows one program.
 
     `written` are the entries that these tests wrote before. Of several programs of one function and signature the
     largest stays, as of several dumps: the last one would fail each test that takes more.
+
+    Raises:
+        UsageError: the file cannot be read or written at all.
     """
     entry = explained.entry
     before = written.get(entry.key)
     if before is not None and before.size_order() <= entry.size_order():
-        return
+        return None
     with held(path):
-        kept = read_mendable(path) if path.exists() else Mendable([{}])
-        write_lock(path, updated(kept, explained.lock))
+        try:
+            kept = read_mendable(path) if path.exists() else Mendable([{}])
+            new = updated(kept, explained.lock)
+        except LockFault as fault:
+            return _faulty(path, fault)
+        write_lock(path, new)
     written[entry.key] = entry
+    return None
+
+
+def _faulty(path: Path, fault: LockFault) -> str:
+    if isinstance(fault, NewerLock):
+        return str(fault)
+    return (
+        f"{fault}\nTests mend no such file, as each writes one program. Put the file back as it was committed, with: "
+        f"git checkout HEAD -- {shell_word(str(path))}, then take in what moved with all tests: "
+        "pytest --memory-lock-update"
+    )

@@ -43,11 +43,7 @@ class MemoryLock:
         self._written = {} if written is None else written
 
     def __call__(self, jitted: Any, *args: Any, chip: str | None = None, **kwargs: Any) -> "Explained":
-        """Compile, compare, and return what `bufferhouse.explain` returns; the test fails where the program grew.
-
-        Raises:
-            LockFault: with --memory-lock-update, the file cannot be mended.
-        """
+        """Compile, compare, and return what `bufferhouse.explain` returns; the test fails where the program grew."""
         __tracebackhide__ = True
         from bufferhouse.compiled.explain import explain
 
@@ -56,13 +52,19 @@ class MemoryLock:
         return explained
 
     def hold(self, explained: "Explained") -> None:
-        """Compare what was explained with the file, or write it there with --memory-lock-update."""
+        """Compare a program with the file, or write it there with --memory-lock-update; else the test fails."""
         __tracebackhide__ = True
         from bufferhouse.compiled.held import held_text, write
+        from bufferhouse.errors import UsageError
 
-        if self._is_updating:
-            write(self.path, explained, self._written)
-        elif (text := held_text(self.path, explained, self._fail_over)) is not None:
+        try:
+            if self._is_updating:
+                text = write(self.path, explained, self._written)
+            else:
+                text = held_text(self.path, explained, self._fail_over)
+        except UsageError as error:
+            text = str(error)
+        if text is not None:
             pytest.fail(text, pytrace=False)
 
 

@@ -50,6 +50,12 @@ class Held:
     entries: dict[int, Entry]
     donations: dict[tuple, int] = field(default_factory=dict)
 
+    @property
+    def absent_chips(self) -> dict[str, int]:
+        """The chips of the lock of which there are no dumps, with the number of programs that were not compared."""
+        there = self.after.chips
+        return dict(Counter(entry.chip for entry in self.before.entries.values() if entry.chip not in there))
+
 
 class Judged(NamedTuple):
     """The verdict of the gate about dumps held against a lock, and what it knows nothing of.
@@ -58,7 +64,7 @@ class Judged(NamedTuple):
     which there is no dump. `undonated` lost donations over the limit without growing: what they return stays beside
     their arguments when they end. `refused` are dumps that could not be read. `unjudged` are programs of both of which
     one side does not tell the bytes of the metric; `joined` are those that the lock holds under another name or
-    signature, but for the ones that grew.
+    signature, but for the ones that grew. `within_limit` are all others that grew, by less than the limit.
     """
 
     verdict: Verdict
@@ -69,15 +75,16 @@ class Judged(NamedTuple):
     refused: Sequence[str]
     unjudged: Sequence[Compared]
     joined: Sequence[Compared]
+    within_limit: Sequence[Compared]
 
     @property
     def is_passed(self) -> bool:
-        """Whether nothing grew, no donation was lost, all programs are in the lock, and all bytes are known."""
+        """Whether nothing grew too far, no donation was lost, all programs are in the lock, and all bytes are known."""
         return self.verdict.is_passed and not (self.unknown or self.undonated or self.refused or self.unjudged)
 
 
 def hold(lock: Lock, dumps: Lock, *, metric: str = "reserved", outputs: dict[int, list[Site]] | None = None) -> Held:
-    """Hold dumps against a lock; chips of which there are no dumps are left out.
+    """Hold dumps against a lock; chips of which there are no dumps have no rows: they are `absent_chips`.
 
     `outputs` are the sites of outputs of their own, by dump_id: they name the lines of donations that are lost.
     """
@@ -119,19 +126,23 @@ def judge_held(held: Held, limit: Threshold = ANY_GROWTH, reshaped: str = "fail"
     # A program with a memory space that it did not have is no new program: its bytes there have grown from nothing.
     verdict = judge(known, limit, reshaped=reshaped)
     grown = {row.key for row in (*verdict.offenders, *verdict.warned)}
+    undonated = [
+        row
+        for row in known
+        if row.key not in grown and limit.is_crossed(row.before_bytes or 0, held.donations.get(row.key, 0))
+    ]
+    joined = [row for row in known if row.pair.change and row.key not in grown]
+    told = grown.union(row.key for row in (*undonated, *joined))
     return Judged(
         verdict,
         [row for row in held.rows if row.status == NEW],
         [row for row in known if (row.delta_bytes or 0) < 0],
         [row for row in held.rows if row.status == GONE],
-        [
-            row
-            for row in known
-            if row.key not in grown and limit.is_crossed(row.before_bytes or 0, held.donations.get(row.key, 0))
-        ],
+        undonated,
         held.after.refused,
         [row for row in known if row.is_unknown],
-        [row for row in known if row.pair.change and row.key not in grown],
+        joined,
+        [row for row in known if (row.delta_bytes or 0) > 0 and row.key not in told],
     )
 
 

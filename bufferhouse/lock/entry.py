@@ -89,8 +89,8 @@ class Entry:
 
     `parameters` and `outputs` are the leaves of its entry signature, equal ones together: a leaf and how many there
     are, in the order in which they come first. `compiler` and `flags` are empty where nobody said. `dump_id` is None
-    for an entry of a file. `why` is the reason for which a growth by `growth_bytes` was accepted; it stays as long as
-    the bytes do.
+    for an entry of a file. `why` is the reason for which a growth by `growth_bytes` was accepted, those of the memory
+    space that grew most; it stays as long as the bytes do.
     """
 
     function: str

@@ -17,6 +17,7 @@ from typing import Any
 
 from bufferhouse.config.toml import NoToml, decoded, parsed, place_of, places
 from bufferhouse.errors import UsageError, counted, did_you_mean
+from bufferhouse.lock.check import hold
 from bufferhouse.lock.entry import FIGURES, PADDING_SITES, PEAK_SITES, Entry, Lock, Site, Space
 from bufferhouse.paths import replacing
 
@@ -56,10 +57,22 @@ class LockFault(UsageError):
     """The file is none that can be compared with: each fault in a line, with file, line and column."""
 
 
+class NewerLock(LockFault):
+    """The file was written by a newer bufferhouse."""
+
+
 @contextmanager
 def held(path: Path) -> Iterator[None]:
-    """Let no other process that asks the same change the file meanwhile: tests run in several processes at once."""
-    folder = os.open(path.resolve().parent, os.O_RDONLY)
+    """Let no other process that asks the same change the file meanwhile: tests run in several processes at once.
+
+    Raises:
+        UsageError: there is no folder that it could be in.
+    """
+    place = path.resolve().parent
+    try:
+        folder = os.open(place, os.O_RDONLY)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {place}: {error.strerror or error}; make this folder") from None
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
         yield
@@ -206,7 +219,8 @@ def _text(path: Path) -> str:
     if len(data) > _MOST_BYTES:
         raise LockFault(f"{path}:1:1: expected at most {_MOST_BYTES >> 20} MiB, found more")
     try:
-        return decoded(path, data).replace("\r\n", "\n")
+        # What editors and git on Windows add is no change by hand.
+        return decoded(path, data).removeprefix("\ufeff").replace("\r\n", "\n")
     except UsageError as error:
         raise LockFault(str(error)) from None
 
@@ -303,7 +317,7 @@ class _Reading:
             )
         elif version > VERSION:
             self.fault(("version",), f"version {VERSION}", f"version {version}, of a newer bufferhouse")
-            raise LockFault(self.problems[-1])
+            raise NewerLock(self.problems[-1])
 
     def _unknown(self, table: Mapping[str, Any], keys: Mapping[str, type], path: tuple) -> None:
         for key in table:
@@ -462,7 +476,8 @@ def updated(kept: Mendable, fresh: Lock, programs: Iterable[tuple[str, str, int]
         sides = [side[key] for side in kept.sides if key in side]
         same = next((one for one in sides if one.told == entry.told), None)
         if why:
-            entries[key] = replace(entry, why=why, growth_bytes=_growth(sides, entry))
+            before = sides[0] if sides else _former(entry, kept, fresh)
+            entries[key] = replace(entry, why=why, growth_bytes=_growth(before, entry))
         elif same is not None:
             # Lines of the code move with every edit above them: what did not move stays as it was reviewed.
             entries[key] = replace(same, compiler=entry.compiler, flags=entry.flags)
@@ -477,12 +492,22 @@ def _same_build(entry: Entry, fresh: Lock) -> Entry:
     return replace(entry, compiler=now.compiler, flags=now.flags) if now and now.told == entry.told else entry
 
 
-def _growth(sides: Sequence[Entry], entry: Entry) -> int:
-    if not sides:
-        return sum(space.reserved_bytes for space in entry.spaces)
-    before = sum(space.reserved_bytes for space in sides[0].spaces)
-    grown = sum(space.reserved_bytes for space in entry.spaces) - before
-    return grown if grown > 0 else sides[0].growth_bytes if entry.told == sides[0].told else 0
+def _former(entry: Entry, kept: Mendable, fresh: Lock) -> Entry | None:
+    """Return what the file holds of a program under another name or signature: what a check compares it with."""
+    held = hold(Lock.of(one for side in kept.sides[:1] for one in side.values()), fresh)
+    for row in held.rows:
+        before, after = row.pair[:2]
+        if before and after and held.entries[after.dump_id].key == entry.key:
+            return held.entries[before.dump_id]
+    return None
+
+
+def _growth(before: Entry | None, entry: Entry) -> int:
+    """Return by how much the memory space grew that grew most: bytes of memory spaces are never added up."""
+    if before is not None and entry.told == before.told:
+        return before.growth_bytes
+    olds = {space.memory_space: space.reserved_bytes for space in before.spaces} if before else {}
+    return max([0, *(space.reserved_bytes - olds.get(space.memory_space, 0) for space in entry.spaces)])
 
 
 def other_chip(path: Path, lock: Lock, fresh: Lock) -> LockFault:

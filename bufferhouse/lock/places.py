@@ -7,6 +7,13 @@ from pathlib import Path, PurePosixPath
 _INSTALLED = ("site-packages", "dist-packages")
 
 
+def folder_in_repository(root: Path) -> str:
+    """Return a folder as the git repository that it is in calls it; empty at its top, and outside of any."""
+    root = Path(os.path.abspath(root))
+    top = next((one for one in (root, *root.parents) if (one / ".git").exists()), root)
+    return "" if top == root else root.relative_to(top).as_posix()
+
+
 class Checkout:
     """The folder that paths of the user's own files are told from: that of the lock."""
 

@@ -12,9 +12,16 @@ from pathlib import Path
 TOPOLOGIES = {"v5e": "v5e:2x2", "v6e": "v6e:2x2", "v4": "v4:2x2x1", "v5p": "v5p:2x2x1"}
 
 
+def make_empty(folder: Path) -> None:
+    """Make a folder without dumps: those of an earlier call may have other names, and would be locked, too."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("module_*.txt"):
+        old.unlink()
+
+
 def main(chip: str, folder: Path) -> None:
     """Write the dumps of all programs for a chip, and a run.json that says what they are."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_empty(folder)
     os.environ["JAX_PLATFORMS"] = "cpu"
     os.environ["XLA_FLAGS"] = f"--xla_dump_to={folder} --xla_dump_hlo_as_text"
     os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")  # there is no machine that could tell of its chips

@@ -2,11 +2,12 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.command_line import Outcome, call
+from tests.command_line import CHECKOUT, Outcome, call
 from tests.ingests import SUFFIX
 from tests.synthetic import Slot, dump_text, small_dump
 from tests.warehouses import rows
@@ -141,6 +142,23 @@ def test_github_reads_one_command_a_line(compare, tmp_path: Path):
     )
     assert notice.startswith(f"::notice title=bufferhouse::{BEFORE} → {AFTER}: ")
     assert "1 program over 5 %25 and 1 MiB, 0 accepted" in notice
+
+
+def test_github_is_told_what_passes_the_gate(tmp_path: Path):
+    """Donations that are lost, programs that are new and those that are gone, as on a terminal."""
+    for run in ("kept", "undonated"):
+        shutil.copytree(CHECKOUT / "tests" / "data" / "locked" / run, tmp_path / run)
+    (tmp_path / "undonated" / f"module_0009.jit_more.cpu_after_optimizations{SUFFIX}").write_bytes(small_dump(1))
+    found = []
+    for runs in (("kept", "undonated"), ("undonated", "kept")):
+        sources = [word for run in runs for word in ("--from", tmp_path / run)]
+        said = call("compare", *runs, *sources, "--fail-over", "500%", "--format", "github")
+        *told, _ = said.out.splitlines()
+        found.append((said.code, told))
+    title = "title=bufferhouse::"
+    lost = f"::warning {title}jit_train_step: 4.0 MiB of parameters are not donated any more"
+    assert (0, [lost, f"::notice {title}1 program new: jit_more"]) == found[0]
+    assert (0, [f"::notice {title}1 program gone: jit_more"]) == found[1]
 
 
 def spaced_runs(folder: Path) -> list[Path]:

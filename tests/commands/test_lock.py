@@ -53,6 +53,26 @@ def test_a_check_passes_or_names_the_line(locked: Path, tmp_path: Path):
     assert "[/srv/train/train.py:7](https://code.example/srv/train/train.py#L7)" in text
 
 
+def test_a_lock_below_the_top_of_a_repository_names_files_as_github_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The file tells them from its own folder on; annotations and GitHub's own links need them from the top on."""
+    project = tmp_path / "projects" / "one"
+    project.mkdir(parents=True)
+    (tmp_path / ".git").mkdir()
+    (project / "train.py").touch()
+    call("lock", LOCKED / "kept", "--file", project / "memory.lock")
+    assert 'source = "train.py:' in (project / "memory.lock").read_text()
+    server = {"GITHUB_SERVER_URL": "https://code.example", "GITHUB_REPOSITORY": "us/it", "GITHUB_SHA": "abc"}
+    for name, value in server.items():
+        monkeypatch.setenv(name, value)
+    check = ["lock", "--check", LOCKED / "stored", "--comment", project / "comment.md", "--format", "github"]
+    for folder, file in ((tmp_path, "projects/one/memory.lock"), (project, "memory.lock")):
+        monkeypatch.chdir(folder)
+        assert call(*check, "--file", file).out.startswith("::error file=projects/one/train.py,line=7,title=")
+        assert "(https://code.example/us/it/blob/abc/projects/one/train.py#L7)" in (project / "comment.md").read_text()
+
+
 def test_json_closes(locked: Path):
     """For machines: the verdict, and causes that sum to the change."""
     said = call("lock", "--check", LOCKED / "undonated", "--file", locked, "--format", "json")
@@ -63,8 +83,12 @@ def test_json_closes(locked: Path):
 
 
 def test_a_limit_lets_growth_pass(locked: Path):
-    """--fail-over is that of compare."""
-    assert 0 == call("lock", "--check", LOCKED / "stored", "--file", locked, "--fail-over", "10%").code
+    """--fail-over is that of compare. What passes is told, and nobody says that nothing grew."""
+    check = ["lock", "--check", LOCKED / "stored", "--file", locked, "--fail-over", "10%", "--format"]
+    for form in ("table", "markdown", "github"):
+        said = call(*check, form)
+        assert (0, True, False) == (said.code, "+1.0 MiB" in said.out, ": nothing grew\n" in said.out)
+    assert 1 == len(json.loads(call(*check, "json").out)["within_limit"])
     assert 1 == call("lock", "--check", LOCKED / "stored", "--file", locked, "--fail-over", "1%").code
 
 
@@ -119,6 +143,16 @@ def test_a_refused_dump_does_not_pass(locked: Path, tmp_path: Path):
     assert (1, True) == (said.code, "1 dump could not be read" in said.out)
     assert (True, False) == ("not passed" in said.out, "is passed" in said.out)  # nothing grew, and yet
     assert ":2:15: expected " in said.err
+
+
+def test_a_cache_of_compilations_is_told_where_there_is_no_dump(locked: Path, tmp_path: Path):
+    """What comes from a cache leaves other files, and no dump: of all programs, or of some."""
+    (tmp_path / "module_0002.jit_f.after_optimizations.txt").write_text("HloModule jit_f\n")
+    said = call("lock", "--check", tmp_path, "--file", locked)
+    assert (2, True) == (said.code, "compile with JAX_ENABLE_COMPILATION_CACHE=false" in said.err)
+    seeds = CHECKOUT / "examples" / "fleet" / "seeds"
+    text = " ".join(call("lock", "--check", seeds, "--chip", "cpu", "--file", locked).out.split())
+    assert "These have no dump: they were not compiled, or came from a cache of compilations." in text
 
 
 def test_a_run_of_the_warehouse_is_locked(example_warehouse: Path, tmp_path: Path):

@@ -104,6 +104,41 @@ def test_of_several_tests_of_one_signature_the_largest_program_is_written(tmp_pa
         MemoryLock(path, is_updating=False, fail_over="")(Lowered("undonated"))
 
 
+def test_a_file_that_one_program_does_not_mend_names_the_way_out_of_tests(tmp_path: Path):
+    """A merge conflict in other programs; then a newer file, a place that is none, and a limit that is none."""
+    path = tmp_path / "memory.lock"
+
+    def use(run: str, *, is_updating: bool) -> None:
+        MemoryLock(path, is_updating=is_updating, fail_over="")(Lowered(run))
+
+    use("kept", is_updating=True)
+    committed = path.read_text()
+    others = committed.replace('"jit_train_step"', '"jit_other"')
+    program = others[others.index("[[program]]") :]
+    ours, theirs = program, re.sub("values = [0-9]+", "values = 99", program, count=1)
+    path.write_text(f"{committed}\n<<<<<<< HEAD\n{ours}=======\n{theirs}>>>>>>> theirs\n")
+    conflict = path.read_text()
+    for is_updating in (False, True):
+        with pytest.raises(pytest.fail.Exception) as failed:
+            use("kept", is_updating=is_updating)
+        way_out = f"git checkout HEAD -- {path}, then take in what moved with all tests: pytest --memory-lock-update"
+        assert (True, True) == ("merge" in str(failed.value), way_out in str(failed.value))
+    assert conflict == path.read_text()
+    path.write_text(committed)
+    use("undonated", is_updating=True)
+    use("undonated", is_updating=False)
+    path.write_text(committed.replace("version = 1", "version = 2"))
+    for is_updating in (False, True):
+        with pytest.raises(pytest.fail.Exception, match=r"of a newer bufferhouse$"):
+            use("kept", is_updating=is_updating)
+    elsewhere = tmp_path / "locks" / "memory.lock"
+    with pytest.raises(pytest.fail.Exception, match=r"locks: No such file or directory; make this folder$"):
+        MemoryLock(elsewhere, is_updating=True, fail_over="")(Lowered("kept"))
+    path.write_text(committed)
+    with pytest.raises(pytest.fail.Exception, match=r"^memory_lock_fail_over: expected a limit such as"):
+        MemoryLock(path, is_updating=False, fail_over="much")(Lowered("kept"))
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("release", ["0.4.38", "0.8.3", "0.10.2"])
 def test_with_real_jax(tmp_path: Path, release: str):

@@ -171,6 +171,36 @@ def test_a_program_under_another_name_is_told():
     assert ["jit_fourier"] == json.loads(lock_text(held, judged, ANY_GROWTH, "json"))["joined"]
 
 
+def test_a_chip_without_dumps_is_told():
+    """A job that compiles for one of two chips passes, and says what it did not compare."""
+    lock = lock_of("jaxlib-0.9.0")
+    first, *_ = lock.entries.values()
+    both = Lock.of([*lock.entries.values(), replace(first, chip="TPU v6e")])
+    held = hold(both, lock)
+    judged = judge_held(held)
+    assert judged.is_passed
+    for form in ("table", "markdown", "github"):
+        told = "there are no dumps for TPU v6e: 1 program of memory.lock not compared"
+        assert told in lock_text(held, judged, ANY_GROWTH, form).replace("\\", "")
+    assert {"TPU v6e": 1} == json.loads(lock_text(held, judged, ANY_GROWTH, "json"))["absent_chips"]
+    assert {} == hold(lock, lock).absent_chips
+
+
+def test_what_shrank_is_told_with_its_memory_space():
+    """A program that shrinks in one memory space may grow in another; the way in is the whole command."""
+    ((key, entry),) = (one for one in lock_of(TPU).entries.items() if one[1].function == "jit_scan_rnn")
+    more = [
+        replace(space, reserved_bytes=space.reserved_bytes + 1, temp_bytes=space.temp_bytes + 1)
+        for space in entry.spaces
+    ]
+    held = hold(Lock({key: replace(entry, spaces=more)}), Lock({key: entry}))
+    *told, _ = lock_text(held, judge_held(held), ANY_GROWTH, "github", name="other.lock").splitlines()
+    assert len(more) == len(told) > 1
+    for space, line in zip(more, sorted(told), strict=True):
+        assert f"memory space {space.memory_space} " in line
+        assert "Take them in with: bufferhouse lock --update --file other.lock DUMPS" in line
+
+
 def test_new_gone_and_refused_programs(tmp_path: Path):
     """A program that nobody reviewed does not pass, nor a dump that nobody can read; one without a dump does."""
     lock = lock_of("jaxlib-0.9.0")
@@ -183,5 +213,6 @@ def test_new_gone_and_refused_programs(tmp_path: Path):
     judged = judge_held(hold(lock, without))
     assert ([first.program_id], True) == ([row.pair.before.program_id for row in judged.gone], judged.is_passed)
     assert {UNCHANGED, GONE} == {row.status for row in hold(lock, without).rows}
+    assert f"{first.function}: there is no dump of it" in lock_text(hold(lock, without), judged, ANY_GROWTH, "github")
     without.refused = ["broken-buffer-assignment.txt"]
     assert not judge_held(hold(lock, without)).is_passed

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from bufferhouse.errors import UsageError
+from bufferhouse.lock.check import hold, judge_held
 from bufferhouse.lock.entry import Entry, Lock
-from bufferhouse.lock.file import LockFault, lock_text, read_lock, read_mendable, updated, write_lock
+from bufferhouse.lock.file import LockFault, Mendable, lock_text, read_lock, read_mendable, updated, write_lock
 from tests.lock.specimens import TPU, lock_of
 
 
@@ -77,6 +78,14 @@ def test_a_mistake_is_told_with_its_place(path: Path, old: str, new: str, expect
     number = int(first.removeprefix(f"{path}:").split(":")[0])
     # Inside an inline table the fault has the line, of an array the element; TOML itself says where it gave up.
     assert new == "" or abs(number - line) <= 1
+
+
+def test_what_windows_adds_is_no_fault(path: Path):
+    """A mark of the byte order, and line ends of two characters."""
+    lock = read_lock(path)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    assert lock == read_lock(path)
+    assert lock_text(lock) == lock_text(updated(read_mendable(path), lock))
 
 
 def test_a_program_twice_is_refused(path: Path):
@@ -166,6 +175,23 @@ def test_an_accepted_program_keeps_its_reason(path: Path):
     found = read_lock(path).entries
     assert ("two more layers", 8) == (found[first.key].why, found[first.key].growth_bytes)
     assert second.told == found[second.key].told
+
+
+def test_the_growth_that_was_accepted_is_that_of_the_check(tmp_path: Path):
+    """Of a reshaped program against its former signature, and of one memory space: they are never added up."""
+    path = tmp_path / "memory.lock"
+    write_lock(path, lock_of("layers-4"))
+    fresh = lock_of("layers-6")
+    [row] = judge_held(hold(read_lock(path), fresh)).verdict.offenders
+    [reshaped] = (one for one in fresh.entries.values() if one.function == "jit_train_step")
+    found = updated(read_mendable(path), fresh, {reshaped.key}, "six layers").entries[reshaped.key]
+    assert row.delta_bytes == found.growth_bytes
+    [entry] = (one for one in lock_of(TPU).entries.values() if one.function == "jit_scan_rnn")
+    first, second, *others = entry.spaces
+    spaces = [replace(first, reserved_bytes=first.reserved_bytes + 7), replace(second, reserved_bytes=0), *others]
+    moved = replace(entry, spaces=spaces)
+    new = updated(Mendable([{entry.key: entry}]), Lock.of([moved]), {entry.key}, "more of one, less of another")
+    assert 7 == new.entries[entry.key].growth_bytes
 
 
 def with_more(entry: Entry, size: int) -> Entry:

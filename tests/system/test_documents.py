@@ -1,6 +1,7 @@
 """The documents: links lead somewhere, commands run and print what is shown, pictures stay small."""
 
 import json
+import runpy
 import shutil
 import struct
 import subprocess
@@ -77,6 +78,14 @@ def test_the_code_of_the_tutorial_writes_the_run_json_that_it_shows(tmp_path):
     assert written["xla_flags"] == f"--xla_dump_to={path.parent} --xla_dump_hlo_as_text"
     assert (shown["track"], shown["labels"]["team"]) == (written["track"], written["labels"]["team"])
     assert path.parent.name == written["run_name"]
+
+
+def test_the_example_of_a_workflow_locks_no_dump_of_an_earlier_call(tmp_path):
+    """A program that comes before others shifts the numbers in their names: old dumps would stay beside the new."""
+    for name in ("module_0001.jit_f.cl_1.after_optimizations-buffer-assignment.txt", "run.json"):
+        (tmp_path / name).touch()
+    runpy.run_path(str(CHECKOUT / "examples" / "ci" / "compile_ahead.py"))["make_empty"](tmp_path)
+    assert ["run.json"] == [path.name for path in tmp_path.iterdir()]
 
 
 @pytest.mark.parametrize("flags", [None, "", "--xla_a=1"])

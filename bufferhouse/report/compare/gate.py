@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bufferhouse.compare.compare import Compared
+from bufferhouse.compare.compare import GONE, NEW, Compared
 from bufferhouse.compare.gate import Accepted, Verdict
 from bufferhouse.config.threshold import Threshold
 from bufferhouse.errors import counted
@@ -26,6 +26,7 @@ _OFFENDERS = [
     Column("guess", "pair", rank=3),
     Column("main_cause_said", "main cause", rank=3),
 ]
+_MOST_NAMED = 15  # programs in a sentence
 _WHY = Column("why", "accepted because", rank=1, is_prose=True)
 
 
@@ -102,7 +103,11 @@ def gate_object(comparison: Comparison, verdict: Verdict, limit: Threshold) -> R
 
 
 def github_text(comparison: Comparison, verdict: Verdict, limit: Threshold) -> str:
-    """Return one workflow command a line: an error for each offender, a warning for each stale entry, and a notice."""
+    """Return one workflow command a line: an error for each offender, then warnings and notices of what passes.
+
+    Warnings are of stale entries, of refused dumps and, for each program, of donations that are lost; notices of new
+    programs, of those that are gone, and of the whole.
+    """
     lines = [annotation("error", gate_message(row, limit)) for row in offender_records(comparison, verdict)]
     lines += [annotation("error", _tight(_record(comparison, row), comparison)) for row in verdict.tight]
     if not verdict.compared_count:
@@ -110,6 +115,8 @@ def github_text(comparison: Comparison, verdict: Verdict, limit: Threshold) -> s
     lines += [annotation("warning", gate_message(_record(comparison, row), limit)) for row in verdict.warned]
     lines += [annotation("warning", stale_line(entry)) for entry in verdict.stale]
     lines += [annotation("warning", note) for note in refused_notes(comparison)]
+    lines += [annotation("warning", said) for said in _undonated(comparison)]
+    lines += [annotation("notice", said) for said in _come_and_gone(comparison)]
     total = f"{title(comparison)}: {counted(verdict.compared_count, 'comparison')} of {METRIC_NAMES[comparison.metric]}"
     over = counted(programs_of(offender_records(comparison, verdict)), "program")
     unknown = f", {unjudged}" if (unjudged := _unknown(comparison)) else ""
@@ -121,6 +128,28 @@ def stale_line(entry: Accepted) -> str:
     """Return the sentence about a stale entry."""
     where = f"{printable(entry.program, 80)} in memory space {entry.memory_space}"
     return f"nothing grew over the limit for {where}; remove the entry ({printable(entry.why, 80)})"
+
+
+def _undonated(comparison: Comparison) -> list[str]:
+    lost: dict[str, int] = {}
+    for one in comparison.lost_donations:
+        lost[one["program"]] = lost.get(one["program"], 0) + one["bytes"]
+    return [
+        f"{printable(program, 120)}: {human_bytes(size)} of parameters are not donated any more"
+        for program, size in lost.items()
+    ]
+
+
+def _come_and_gone(comparison: Comparison) -> list[str]:
+    """Return a sentence about new programs and one about those that are gone, if there are any."""
+    said = []
+    for status in (NEW, GONE):
+        names = list(dict.fromkeys(row["program_label"] for row in comparison.programs if row["status"] == status))
+        more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+        if names:
+            named = ", ".join(printable(name, 120) for name in names[:_MOST_NAMED])
+            said.append(f"{counted(len(names), 'program')} {status}: {named}{more}")
+    return said
 
 
 def _nothing(comparison: Comparison) -> str:

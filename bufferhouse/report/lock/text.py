@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -45,7 +46,7 @@ _JOINED = [
     Column("change_said", "what changed", limit=60, rank=1),
     Column("guess", "pair", rank=3),
 ]
-_SHRUNK = [
+_MOVED = [
     *_BOTH,
     Column("delta_bytes", "change", "change"),
     Column("main_cause_said", "main cause", rank=3),
@@ -69,11 +70,22 @@ _BUILDS = [
 
 
 class Links(NamedTuple):
-    """Where a comment leads to: the address of a site, and the pattern of addresses of source lines."""
+    """Where a comment leads to: the address of a site, and the pattern of addresses of source lines.
+
+    `root` is the folder of the lock, from which its files are told, and `folder` the same as its repository calls it.
+    """
 
     site: str | None = None
     source_url: str | None = None
     git_revision: str | None = None
+    root: Path = Path()
+    folder: str = ""
+
+    def in_repository(self, source: str | None) -> str | None:
+        """Return a `file:line` of the lock as annotations need it: from the top of the repository on."""
+        file, _ = place_of(source)
+        is_own = file is not None and not file.startswith("/") and (self.root / file).is_file()
+        return f"{self.folder}/{source}" if self.folder and is_own else source
 
     @property
     def source(self) -> Callable[[str | None, int | None], str | None]:
@@ -99,9 +111,11 @@ def lock_text(
     if form == "json":
         return plain_json(lock_object(held, judged, limit, comparison, name))
     if form == "github":
-        return _github(held, judged, limit, comparison, name)
+        return _github(held, judged, limit, comparison, name, links or Links())
     sections = _sections(held, judged, limit, comparison, name, links or Links(), exact)
-    return report_text(f"{name}: {'nothing grew' if judged.is_passed else 'not passed'}", sections, form, exact=exact)
+    has_grown = any((row.delta_bytes or 0) > 0 for row in held.rows)
+    said = "not passed" if not judged.is_passed else "passed" if has_grown else "nothing grew"
+    return report_text(f"{name}: {said}", sections, form, exact=exact)
 
 
 def lock_object(held: Held, judged: Judged, limit: Threshold, comparison: Comparison, name: str) -> Record:
@@ -118,9 +132,10 @@ def lock_object(held: Held, judged: Judged, limit: Threshold, comparison: Compar
         ],
         **{
             part: [records[row.key]["program_label"] for row in getattr(judged, part)]
-            for part in ("unknown", "undonated", "shrunk", "gone", "unjudged", "joined")
+            for part in ("unknown", "undonated", "within_limit", "shrunk", "gone", "unjudged", "joined")
         },
         "refused": list(judged.refused),
+        "absent_chips": held.absent_chips,
         "builds": _builds(held),
         "notes": held.after.notes,
     }
@@ -175,17 +190,24 @@ def _sections(
     sections += [_why(row, records[row.key], held, links) for row in grown[:_EXPLAINED]]
     if grown:
         sections.append(Section("The way out", _ways_out(grown[0], held, name)))
+    if judged.within_limit:
+        lines = ["They take more than the lock says, by less than the limit, and pass."]
+        within = of(judged.within_limit)
+        sections.append(Section("Grown within the limit", lines, _MOVED, within, "within_limit", shown=_SHOWN))
     if judged.joined:
         lines = [f"{name} holds them under another name or signature, with which they are compared. {_way_in(name)}"]
         sections.append(Section("Renamed or reshaped", lines, _JOINED, of(judged.joined), "joined", shown=_SHOWN))
     if judged.shrunk:
         lines = ["They take less than the lock allows, and may grow back unseen until it is updated."]
-        sections.append(Section("Shrunk", lines, _SHRUNK, of(judged.shrunk), "shrunk", shown=_SHOWN))
+        sections.append(Section("Shrunk", lines, _MOVED, of(judged.shrunk), "shrunk", shown=_SHOWN))
     if judged.gone:
-        lines = ["These have no dump. Their entries stay in the lock, unless it is written without --update."]
+        lines = [
+            "These have no dump: they were not compiled, or came from a cache of compilations. Their entries stay in "
+            "the lock, unless it is written without --update."
+        ]
         sections.append(Section("No dump", lines, _GONE, of(judged.gone), "gone", shown=_SHOWN))
-    if held.after.notes:
-        sections.append(Section("To be noted", [printable(note) for note in held.after.notes[:_SHOWN]]))
+    if notes := [*_absent(held, name), *held.after.notes]:
+        sections.append(Section("To be noted", [printable(note) for note in notes[:_SHOWN]]))
     return sections
 
 
@@ -231,6 +253,13 @@ def _builds(held: Held) -> list[Record]:
     ]
 
 
+def _absent(held: Held, name: str) -> list[str]:
+    return [
+        f"there are no dumps for {chip}: {counted(count, 'program')} of {name} not compared"
+        for chip, count in held.absent_chips.items()
+    ]
+
+
 def _way_in(name: str) -> str:
     return f"Take them in with: bufferhouse lock --update{_file(name)} DUMPS"
 
@@ -250,7 +279,7 @@ def _file(name: str) -> str:
     return "" if name == "memory.lock" else f" --file {name}"
 
 
-def _github(held: Held, judged: Judged, limit: Threshold, comparison: Comparison, name: str) -> str:
+def _github(held: Held, judged: Judged, limit: Threshold, comparison: Comparison, name: str, links: Links) -> str:
     """Return one workflow command a line: errors stand at the line of code that takes most of the growth."""
     records = {key_of(record): record for record in comparison.programs}
     lines = []
@@ -259,14 +288,14 @@ def _github(held: Held, judged: Judged, limit: Threshold, comparison: Comparison
         record = records[row.key]
         space = f", {space_title(record['platform'], row.memory_space)}" if has_space else ""
         said = f"{record['program_label']}{space}: {said}"
-        lines.append(annotation(level, said, title=name, source=site and site.source))
+        lines.append(annotation(level, said, title=name, source=links.in_repository(site and site.source)))
 
     for level, rows in (("error", judged.verdict.offenders), ("warning", judged.verdict.warned)):
         for row in rows:
             site = _culprit(row)
             about = f"; {site.op_name}" if site and site.op_name else ""
             said = gate_message(records[row.key], limit) + about
-            lines.append(annotation(level, said, title=name, source=site and site.source))
+            lines.append(annotation(level, said, title=name, source=links.in_repository(site and site.source)))
     for row in judged.undonated:
         lost = human_bytes(held.donations[row.key])
         add("error", row, f"{lost} of parameters are not donated any more", site=_culprit(row))
@@ -275,11 +304,17 @@ def _github(held: Held, judged: Judged, limit: Threshold, comparison: Comparison
     for row in judged.unjudged:
         add("error", row, "not judged, as dump or lock has no live ranges", has_space=True)
     lines += [annotation("error", f"{uri}: the dump could not be read", title=name) for uri in judged.refused]
-    for row in judged.joined:
+    for row in judged.within_limit:
+        grown = human_bytes(row.delta_bytes, signed=True)
+        add("notice", row, f"{grown}, within the limit {limit}", has_space=True, site=_culprit(row))
+    for row in {row.pair: row for row in judged.joined}.values():
         add("notice", row, f"{row.status}, {records[row.key]['change_said']}; not in {name} as it is now")
     for row in judged.shrunk:
         change = human_bytes(row.delta_bytes, signed=True)
-        add("notice", row, f"{change}, less than {name} says; lock it with: bufferhouse lock --update")
+        add("notice", row, f"{change}, less than {name} says. {_way_in(name)}", has_space=True)
+    for row in {row.pair: row for row in judged.gone}.values():
+        add("notice", row, f"there is no dump of it, and it was not compared; its entry stays in {name}")
+    lines += [annotation("notice", said, title=name) for said in _absent(held, name)]
     total = f"{counted(judged.verdict.compared_count, 'comparison')} with {name}"
     over = counted(programs_of([records[row.key] for row in judged.verdict.offenders]), "program")
     lines.append(annotation("notice", f"{total}, {over} over {limit}, {len(judged.unknown)} not in it", title=name))
