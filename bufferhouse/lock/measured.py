@@ -9,6 +9,7 @@ import duckdb
 from bufferhouse.compare.flags import effective_options
 from bufferhouse.compare.tiers import normalised
 from bufferhouse.engine.sql import execute
+from bufferhouse.errors import counted
 from bufferhouse.lock.entry import PADDING_SITES, Entry, Lock, Site, Space, grouped
 from bufferhouse.lock.places import Checkout
 from bufferhouse.query.statements import Record, ask
@@ -29,7 +30,8 @@ def measured(
 ) -> Lock:
     """Return the entries of the dumps of some runs, None for all.
 
-    Where there are several dumps of a program, the largest stands for it, and a note says so where runs differ.
+    Where there are several dumps of a program, the largest stands for it, and a note says so where runs differ. Another
+    says of how many programs nobody names the compiler.
     `chip` is what the dumps are compiled for; else their run says it, else the name of the dump (cpu, tpu, sm_9.0).
     """
     if run_ids is None:
@@ -43,6 +45,11 @@ def measured(
         found.setdefault(entry.key, []).append((row, entry))
     lock = Lock.of(min((entry for _, entry in same), key=Entry.size_order) for same in found.values())
     lock.notes = [note for same in found.values() if (note := _differing(same))]
+    if unnamed := sum(not entry.compiler for entry in lock.entries.values()):
+        lock.notes.append(
+            f"nothing says which compiler made the dumps of {counted(unnamed, 'program')}, so no check can tell that "
+            "another one did; say it in a run.json beside them, or with: bufferhouse runs set RUN compiler=…"
+        )
     lock.refused = [uri for (uri,) in execute(con, _REFUSED, run_ids=run_ids).fetchall()]
     return lock
 

@@ -37,6 +37,16 @@ def test_what_a_new_file_leaves_out_is_named(locked: Path, tmp_path: Path):
     assert {"jit_count", "jit_train_step"} == {key[0] for key in read_lock(path).entries}
 
 
+def test_dumps_of_a_compiler_that_nobody_names_are_told(tmp_path: Path):
+    """No check could say later that another one made its dumps; with a run.json it can."""
+    shutil.copytree(LOCKED / "kept", tmp_path / "kept")
+    (tmp_path / "kept" / "run.json").unlink()
+    lock = ["lock", tmp_path / "kept", "--file", tmp_path / "memory.lock"]
+    assert "nothing says which compiler made the dumps of 1 program, so no check can tell" in call(*lock).err
+    (tmp_path / "kept" / "run.json").write_text('{"compiler": "jaxlib", "compiler_version": "0.9.0"}')
+    assert "nothing says" not in call(*lock).err
+
+
 def test_a_check_passes_or_names_the_line(locked: Path, tmp_path: Path):
     """Unchanged programs pass; a removed remat is an error at its line, and a comment that links it."""
     said = call("lock", "--check", LOCKED / "kept", "--file", locked)
