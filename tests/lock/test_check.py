@@ -201,6 +201,17 @@ def test_what_shrank_is_told_with_its_memory_space():
         assert "Take them in with: bufferhouse lock --update --file other.lock DUMPS" in line
 
 
+def test_another_compiler_and_other_flags_are_told_in_each_form():
+    """They explain most growth; a check passes or not whatever compiled."""
+    lock = lock_of("jaxlib-0.9.0")
+    other = Lock.of(replace(one, compiler="jaxlib 9.9.9", flags="--xla_f=1") for one in lock.entries.values())
+    held = hold(lock, other)
+    for form in ("table", "markdown", "json", "github"):
+        told = lock_text(held, judge_held(held), ANY_GROWTH, form)
+        assert (True, True) == ("jaxlib 9.9.9" in told, "f=1" in told)
+    assert f"{len(lock.entries)} programs of another build: jaxlib 0.9.0 in memory.lock, jaxlib 9.9.9 now" in told
+
+
 def test_new_gone_and_refused_programs(tmp_path: Path):
     """A program that nobody reviewed does not pass, nor a dump that nobody can read; one without a dump does."""
     lock = lock_of("jaxlib-0.9.0")

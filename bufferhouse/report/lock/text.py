@@ -260,6 +260,14 @@ def _absent(held: Held, name: str) -> list[str]:
     ]
 
 
+def _rebuilt(held: Held, name: str) -> list[str]:
+    return [
+        f"{row['chip']}: {counted(row['program_count'], 'program')} of another build: {row['before']} in {name}, "
+        f"{row['after']} now"
+        for row in _builds(held)[:_SHOWN]
+    ]
+
+
 def _way_in(name: str) -> str:
     return f"Take them in with: bufferhouse lock --update{_file(name)} DUMPS"
 
@@ -314,7 +322,7 @@ def _github(held: Held, judged: Judged, limit: Threshold, comparison: Comparison
         add("notice", row, f"{change}, less than {name} says. {_way_in(name)}", has_space=True)
     for row in {row.pair: row for row in judged.gone}.values():
         add("notice", row, f"there is no dump of it, and it was not compared; its entry stays in {name}")
-    lines += [annotation("notice", said, title=name) for said in _absent(held, name)]
+    lines += [annotation("notice", said, title=name) for said in (*_absent(held, name), *_rebuilt(held, name))]
     total = f"{counted(judged.verdict.compared_count, 'comparison')} with {name}"
     over = counted(programs_of([records[row.key] for row in judged.verdict.offenders]), "program")
     lines.append(annotation("notice", f"{total}, {over} over {limit}, {len(judged.unknown)} not in it", title=name))
