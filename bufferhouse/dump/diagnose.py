@@ -27,6 +27,7 @@ _KINDS = {
     "Total bytes used": "a memory usage report; the dump is the file …-buffer-assignment.txt beside it",
     "Memory Space: ": "a memory usage report; the dump is the file …-buffer-assignment.txt beside it",
 }
+_HEAD = 12  # a checksum, and the mark of DuckDB behind it
 
 
 def not_a_dump(text: str, role: str) -> DumpError:
@@ -36,7 +37,8 @@ def not_a_dump(text: str, role: str) -> DumpError:
         if text.startswith(start):
             return error_at(text, 0, expected, found=kind, role=role)
     if "\0" in text[:4096]:
-        return error_at(text, 0, expected, found="binary data", role=role)
+        kind = "a file of DuckDB; name a warehouse with --warehouse" if "DUCK" in text[:_HEAD] else "binary data"
+        return error_at(text, 0, expected, found=kind, role=role)
     if (markup := text[:4096].lstrip()).startswith("<"):
         return error_at(text, 0, expected, found=f"markup, {quoted(markup)}", role=role)
     return refuse(text, 0, role, diagnose_lines.FIRST_LINE)
