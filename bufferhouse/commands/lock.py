@@ -255,14 +255,14 @@ def _accepted(accept: Sequence[str], fresh: "Lock") -> set[tuple[str, str, int]]
 
 def _links(site: str | None, source_url: str | None, root: Path) -> "Links":
     from bufferhouse.config.load import find, load
-    from bufferhouse.lock.places import folder_in_repository
+    from bufferhouse.lock.places import top_of_repository
     from bufferhouse.report.lock.text import Links
 
     env = os.environ
     configured = load(path)["report"] if (path := find()) else {}
     server, repository = env.get("GITHUB_SERVER_URL"), env.get("GITHUB_REPOSITORY")
-    folder = folder_in_repository(root)
-    place = f"{quote(folder)}/{{file}}" if folder else "{file}"  # the file is told from the folder of the lock on
+    folder = Path(os.path.relpath(root, top_of_repository(root))).as_posix()
+    place = "{file}" if folder == "." else f"{quote(folder)}/{{file}}"  # the file is told from the folder of the lock
     hosted = f"{server}/{repository}/blob/{{git_revision}}/{place}#L{{line}}" if server and repository else None
     return Links(
         site or configured.get("url"),

@@ -7,24 +7,25 @@ from pathlib import Path, PurePosixPath
 _INSTALLED = ("site-packages", "dist-packages")
 
 
-def folder_in_repository(root: Path) -> str:
-    """Return a folder as the git repository that it is in calls it; empty at its top, and outside of any."""
+def top_of_repository(root: Path) -> Path:
+    """Return the folder of the git repository that a folder is in; the folder itself outside of any."""
     root = Path(os.path.abspath(root))
-    top = next((one for one in (root, *root.parents) if (one / ".git").exists()), root)
-    return "" if top == root else root.relative_to(top).as_posix()
+    return next((one for one in (root, *root.parents) if (one / ".git").exists()), root)
 
 
 class Checkout:
-    """The folder that paths of the user's own files are told from: that of the lock."""
+    """The folder that paths of the user's own files are told from: that of the lock, in its git repository."""
 
     def __init__(self, root: Path) -> None:
         self._root = Path(os.path.abspath(root))
+        self._folders = tuple(dict.fromkeys((self._root, top_of_repository(root))))
         self.told = lru_cache(maxsize=None)(self._told)
 
     def _told(self, source: str) -> str:
-        """Return a `file:line` with the file as it is called below the root; of installed packages from the package on.
+        """Return a `file:line` with the file as it is called from the root; of installed packages from the package on.
 
-        The dumps may come from another machine: the longest end of the path that is a file below the root is the file.
+        The dumps may come from another machine: the longest end of the path that is a file below the root, or the top
+        of its repository, is the file.
         """
         path, colon, line = source.rpartition(":")
         if not colon or not line.isdigit():
@@ -35,6 +36,7 @@ class Checkout:
                 return "/".join(parts[at + 1 :]) + colon + line
         own = parts[1:] if path.startswith("/") else parts
         for at in range(len(own)):
-            if ".." not in own[at:] and (self._root / Path(*own[at:])).is_file():
-                return "/".join(own[at:]) + colon + line
+            for folder in self._folders if ".." not in own[at:] else ():
+                if (file := folder.joinpath(*own[at:])).is_file():
+                    return Path(os.path.relpath(file, self._root)).as_posix() + colon + line
         return path + colon + line

@@ -81,6 +81,11 @@ def test_a_lock_below_the_top_of_a_repository_names_files_as_github_does(
         monkeypatch.chdir(folder)
         assert call(*check, "--file", file).out.startswith("::error file=projects/one/train.py,line=7,title=")
         assert "(https://code.example/us/it/blob/abc/projects/one/train.py#L7)" in (project / "comment.md").read_text()
+    (project / "train.py").rename(tmp_path / "train.py")
+    (project / "memory.lock").unlink()  # else the entry stays as it was reviewed
+    call("lock", LOCKED / "kept", "--file", project / "memory.lock")
+    assert 'source = "../../train.py:' in (project / "memory.lock").read_text()
+    assert call(*check, "--file", project / "memory.lock").out.startswith("::error file=train.py,line=7,title=")
 
 
 def test_json_closes(locked: Path):

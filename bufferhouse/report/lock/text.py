@@ -1,5 +1,6 @@
 """Dumps held against a lock, as text: the words are those of the gate of `compare`."""
 
+import posixpath
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -79,13 +80,13 @@ class Links(NamedTuple):
     source_url: str | None = None
     git_revision: str | None = None
     root: Path = Path()
-    folder: str = ""
+    folder: str = "."
 
     def in_repository(self, source: str | None) -> str | None:
         """Return a `file:line` of the lock as annotations need it: from the top of the repository on."""
         file, _ = place_of(source)
         is_own = file is not None and not file.startswith("/") and (self.root / file).is_file()
-        return f"{self.folder}/{source}" if self.folder and is_own else source
+        return posixpath.normpath(f"{self.folder}/{source}") if is_own else source
 
     @property
     def source(self) -> Callable[[str | None, int | None], str | None]:
