@@ -425,26 +425,39 @@ def test_who_keeps_a_lake_makes_none(words, tmp_path):
     assert [] == list(tmp_path.iterdir())
 
 
+# Carries out commands, given as JSON, and prints how each ended: to start Python takes longer than most of them.
+SEVERAL = """
+import json, sys
+from dataclasses import astuple
+from tests.command_line import call
+print(json.dumps([astuple(call(*words)) for words in json.loads(sys.argv[1])]))
+"""
+
+
+def outcomes(*commands: tuple) -> list[tuple]:
+    """How commands end for whom the permissions of files hold, in a process of their own: code, output, errors."""
+    ended = run(json.dumps(commands, default=str), code=SEVERAL, preexec_fn=without_capabilities)
+    assert 0 == ended.code, ended.err
+    return [tuple(one) for one in json.loads(ended.out)]
+
+
 def test_a_catalog_that_may_not_be_written_is_told(one):
     """The file, or the folder that its log goes to: exit 2 before anything is tried, and readers read on."""
     place = Path(one.catalog)
-    words = ("runs", "complete", "run", "--warehouse", one)
+    words, query = (("runs", "complete", "run", "--warehouse", one), ("query", "SELECT 1 AS n", "--warehouse", one))
     for path, told in (
         (place, f"{one}: this user may not write the catalog {place}; let it read and write there"),
         (place.parent, f"the folder of the lake's catalog cannot be written, where its log goes: {place.parent}"),
     ):
         mode = path.stat().st_mode
         path.chmod(mode & 0o555)
-        outcome = run(*words, preexec_fn=without_capabilities)
-        asked_then = run(
-            "query", "SELECT 1 AS n", "--warehouse", one, "--format", "csv", preexec_fn=without_capabilities
-        )
+        written, (code, answered, errors) = outcomes(words, (*query, "--format", "csv"))
         path.chmod(mode)
-        assert (2, "", f"bufferhouse: {told}\n") == (outcome.code, outcome.out, outcome.err)
-        assert (0, "n\n1\n") == (asked_then.code, asked_then.out), asked_then.err
+        assert (2, "", f"bufferhouse: {told}\n") == written
+        assert (0, "n\n1\n") == (code, answered), errors
     place.chmod(0)
-    outcome = run("query", "SELECT 1", "--warehouse", one, preexec_fn=without_capabilities)
+    [(code, _, errors)] = outcomes(query)
     place.chmod(0o644)
     told = f'{one} cannot be opened: IO Error: Cannot open file "{place}": Permission denied'
-    assert (2, f"bufferhouse: {told}\n") == (outcome.code, outcome.err)
+    assert (2, f"bufferhouse: {told}\n") == (code, errors)
     assert 0 == call(*words).code
