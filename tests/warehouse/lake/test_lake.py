@@ -21,7 +21,7 @@ from bufferhouse.warehouse.lake.lake import moment_number, shape_id_of
 from bufferhouse.warehouse.observations import insert
 from bufferhouse.warehouse.open import reading, writing
 from schemas import DERIVED
-from tests.command_line import call, run
+from tests.command_line import call, run, run_each
 from tests.models.small_models import OBSERVATIONS, write_models
 from tests.sources.test_tree import without_capabilities
 from tests.synthetic import small_dump
@@ -425,22 +425,6 @@ def test_who_keeps_a_lake_makes_none(words, tmp_path):
     assert [] == list(tmp_path.iterdir())
 
 
-# Carries out commands, given as JSON, and prints how each ended: to start Python takes longer than most of them.
-SEVERAL = """
-import json, sys
-from dataclasses import astuple
-from tests.command_line import call
-print(json.dumps([astuple(call(*words)) for words in json.loads(sys.argv[1])]))
-"""
-
-
-def outcomes(*commands: tuple) -> list[tuple]:
-    """How commands end for whom the permissions of files hold, in a process of their own: code, output, errors."""
-    ended = run(json.dumps(commands, default=str), code=SEVERAL, preexec_fn=without_capabilities)
-    assert 0 == ended.code, ended.err
-    return [tuple(one) for one in json.loads(ended.out)]
-
-
 def test_a_catalog_that_may_not_be_written_is_told(one):
     """The file, or the folder that its log goes to: exit 2 before anything is tried, and readers read on."""
     place = Path(one.catalog)
@@ -451,13 +435,13 @@ def test_a_catalog_that_may_not_be_written_is_told(one):
     ):
         mode = path.stat().st_mode
         path.chmod(mode & 0o555)
-        written, (code, answered, errors) = outcomes(words, (*query, "--format", "csv"))
+        outcome, asked_then = run_each(words, (*query, "--format", "csv"), preexec_fn=without_capabilities)
         path.chmod(mode)
-        assert (2, "", f"bufferhouse: {told}\n") == written
-        assert (0, "n\n1\n") == (code, answered), errors
+        assert (2, "", f"bufferhouse: {told}\n") == (outcome.code, outcome.out, outcome.err)
+        assert (0, "n\n1\n") == (asked_then.code, asked_then.out), asked_then.err
     place.chmod(0)
-    [(code, _, errors)] = outcomes(query)
+    outcome = run(*query, preexec_fn=without_capabilities)
     place.chmod(0o644)
     told = f'{one} cannot be opened: IO Error: Cannot open file "{place}": Permission denied'
-    assert (2, f"bufferhouse: {told}\n") == (code, errors)
+    assert (2, f"bufferhouse: {told}\n") == (outcome.code, outcome.err)
     assert 0 == call(*words).code
