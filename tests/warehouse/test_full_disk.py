@@ -143,7 +143,7 @@ def test_a_page_that_does_not_fit_leaves_the_old_one(disk, example_warehouse):
     """Exit 3: with more space the same command works."""
     (disk / "page.html").write_text("old")
     (disk / "other").write_bytes(b"x" * (2900 << 10))
-    words = ["report", "fleet", "--warehouse", example_warehouse, "--html", disk / "page.html"]
+    words = ["report", "run", "seeds", "--warehouse", example_warehouse, "--html", disk / "page.html"]
     outcome = run(*words)
     assert (3, True) == (outcome.code, "No space left on device; make space and run" in outcome.err), outcome.err
     assert ("old", {"page.html", "other"}) == ((disk / "page.html").read_text(), {path.name for path in disk.iterdir()})
