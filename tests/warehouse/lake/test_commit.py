@@ -32,7 +32,7 @@ def test_what_others_took_over_unseen_is_not_loaded_twice(shared_lake):
         with psycopg.connect(shared_lake.connection_string) as con:
             con.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE classid = %s AND objid = %s AND granted",
-                [0x62756668, slow.claims.worker_id],
+                [0x62756668, slow.claims.worker_id],  # locks of other classes may have the same number
             )
         until(lambda: needed == quick.claims.take(needed), "the claims of a dead worker")
         with ThreadPoolExecutor(1) as pool:
