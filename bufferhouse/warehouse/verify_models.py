@@ -60,7 +60,7 @@ def _differences(
                 " FROM (SELECT dump_id, SUM(bufferhouse_side) AS missing FROM ("
                 f"SELECT {cells}, 1 AS bufferhouse_side FROM {CATALOG}.{name}"
                 f" UNION ALL SELECT {cells}, -1 FROM {name} SEMI JOIN chosen USING (dump_id))"
-                f" GROUP BY {cells} HAVING missing <> 0) GROUP BY dump_id ORDER BY dump_id"
+                f" GROUP BY {cells} HAVING SUM(bufferhouse_side) <> 0) GROUP BY dump_id ORDER BY dump_id"
             ).fetchall()
             faults += [
                 Fault(dump_id, f"{name}: {counted(missing, 'row')} missing and {counted(others, 'row')} too many")
