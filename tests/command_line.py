@@ -1,9 +1,11 @@
 """The command line as the tests call it: inside this process, which is quick, or in one of its own."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -60,6 +62,22 @@ def run(*words: object, timeout: float = 120, **options) -> Outcome:
     process = start(*words, **options)
     out, err = process.communicate(timeout=timeout)
     return Outcome(process.returncode, out, err)
+
+
+# Carries out commands given as JSON: to start Python takes longer than most of them.
+_EACH = """
+import json, sys
+from dataclasses import astuple
+from tests.command_line import call
+print(json.dumps([astuple(call(*words)) for words in json.loads(sys.argv[1])]))
+"""
+
+
+def run_each(*commands: Sequence[object], **options) -> list[Outcome]:
+    """Run commands one after the other, all in one process of their own."""
+    ended = run(json.dumps(commands, default=str), code=_EACH, **options)
+    assert 0 == ended.code, ended.err
+    return [Outcome(*one) for one in json.loads(ended.out)]
 
 
 def kill_group(process: subprocess.Popen) -> None:

@@ -54,12 +54,13 @@ def _differences(
     ):
         for name in names:
             cells = ", ".join(map(identifier, column_types(con, name)))
-            own = f"SELECT {cells} FROM {CATALOG}.{name}"
-            kept = f"SELECT {cells} FROM {name} SEMI JOIN chosen USING (dump_id)"
+            # Equal rows are one group: how many more of them there should be. Each side is read once.
             rows = con.execute(
-                "SELECT dump_id, SUM(missing), SUM(1 - missing)"
-                f" FROM (SELECT dump_id, 1 AS missing FROM ({own} EXCEPT ALL {kept})"
-                f" UNION ALL SELECT dump_id, 0 FROM ({kept} EXCEPT ALL {own})) GROUP BY dump_id ORDER BY dump_id"
+                "SELECT dump_id, SUM(greatest(missing, 0)), SUM(greatest(-missing, 0))"
+                " FROM (SELECT dump_id, SUM(bufferhouse_side) AS missing FROM ("
+                f"SELECT {cells}, 1 AS bufferhouse_side FROM {CATALOG}.{name}"
+                f" UNION ALL SELECT {cells}, -1 FROM {name} SEMI JOIN chosen USING (dump_id))"
+                f" GROUP BY {cells} HAVING SUM(bufferhouse_side) <> 0) GROUP BY dump_id ORDER BY dump_id"
             ).fetchall()
             faults += [
                 Fault(dump_id, f"{name}: {counted(missing, 'row')} missing and {counted(others, 'row')} too many")

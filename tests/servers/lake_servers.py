@@ -13,9 +13,11 @@ from pathlib import Path
 import pytest
 
 from bufferhouse.warehouse.address import LakeAddress, address_of
+from bufferhouse.warehouse.lake.build import build_lake
 from bufferhouse.warehouse.open import writing
 from tests.command_line import CHECKOUT
 from tests.flows.clock import free_port, until
+from tests.models.small_models import OBSERVATIONS, write_models
 from tests.servers.postgres import Postgres, postgres_folder
 from tests.warehouse.lake.lakes import copied
 
@@ -172,6 +174,19 @@ def empty_lake(postgres, bare_lake_to_copy, tmp_path_factory) -> LakeAddress:
 
 
 @pytest.fixture(scope="module")
-def shared_lake(postgres, lake_to_copy, tmp_path_factory) -> LakeAddress:
-    """A lake with all models and no rows, for the tests of a module."""
+def whole_lake(postgres, lake_to_copy, tmp_path_factory) -> LakeAddress:
+    """A lake with all models and no rows, for the tests of a module that ask them: `pack`, `prune`, names of runs."""
     return copied(postgres, lake_to_copy, tmp_path_factory.mktemp("lake") / "files")
+
+
+@pytest.fixture(scope="module")
+def shared_lake(postgres, bare_lake_to_copy, tmp_path_factory) -> LakeAddress:
+    """A lake with small models and no rows, for the tests of a module: to be opened with `build_models=False`.
+
+    With all models every opening, load and removal takes several times as long.
+    """
+    folder = tmp_path_factory.mktemp("lake")
+    address = copied(postgres, bare_lake_to_copy, folder / "files")
+    with writing(address, build_models=False) as warehouse:
+        build_lake(warehouse, write_models(folder / "models", staging__observations=OBSERVATIONS))
+    return address

@@ -102,7 +102,7 @@ def test_two_names_are_one_writer(warehouse, link, tmp_path, held_by_link):
 def test_ingests_by_two_names_at_once_both_load(warehouse, link, tmp_path):
     """One after the other: nothing of either is lost, and the link is one still."""
     for number, name in enumerate(("one", "two")):
-        write_dumps(tmp_path / name, range(number * 20, number * 20 + 20))
+        write_dumps(tmp_path / name, range(number * 5, number * 5 + 5))
     words = [("one", warehouse), ("two", link)]
     both = [start("ingest", tmp_path / name, "--warehouse", path, "--wait", 60) for name, path in words]
     try:
@@ -112,7 +112,7 @@ def test_ingests_by_two_names_at_once_both_load(warehouse, link, tmp_path):
     finally:
         for process in both:
             kill_group(process)
-    assert (40, 2, True) == (counts(warehouse)["dumps"], counts(warehouse)["runs"], link.is_symlink())
+    assert (10, 2, True) == (counts(warehouse)["dumps"], counts(warehouse)["runs"], link.is_symlink())
 
 
 def test_compact_by_a_link_keeps_the_link(warehouse, link):

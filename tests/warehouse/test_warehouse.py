@@ -17,7 +17,7 @@ from bufferhouse.ingest.source import Source
 from bufferhouse.warehouse.address import FileAddress, address_of
 from bufferhouse.warehouse.file import BLOCK_SIZE
 from bufferhouse.warehouse.open import open_reader, writing
-from tests.command_line import call, kill_group, run, start
+from tests.command_line import call, kill_group, run, run_each, start
 from tests.sources.test_tree import without_capabilities
 from tests.synthetic import small_dump
 from tests.warehouses import load_parsed, load_texts, parsed, published_path, rows
@@ -135,13 +135,12 @@ def test_what_is_no_file_is_neither_waited_for_nor_replaced(tmp_path, fleet):
     """A pipe would be waited for without an end, and a device be gone."""
     os.mkfifo(tmp_path / "pipe")
     pipe = ("--warehouse", tmp_path / "pipe")
-    for words in (
+    for outcome in run_each(  # in a process of its own, which is given up if one of them waits
         ["stats", *pipe],
         ["query", "SELECT 1", *pipe],
         ["ingest", fleet / "seeds", *pipe],
         ["copy", tmp_path / "pipe", tmp_path / "new.duckdb"],
     ):
-        outcome = run(*words)
         expected = f"bufferhouse: {tmp_path}/pipe: expected a file, found a device, a pipe or a socket\n"
         assert (2, expected) == (outcome.code, outcome.err)
     assert ["pipe"] == [path.name for path in tmp_path.iterdir()]

@@ -108,10 +108,11 @@ def _attach_snapshot(con: duckdb.DuckDBPyConnection, address: LakeAddress, wait:
     target = reading_address(address)
     read = files.register(con)
     options = ["READ_ONLY", f"DATA_PATH {quoted(ROOT)}", "OVERRIDE_DATA_PATH true"]
-    _attach(con, address, options, wait, target)
+    # Not used at first: DuckLake reads all tables and views of a database that is in use.
+    _attach(con, address, options, wait, target, is_used=False)
     snapshot = snapshot_of(con)
     read.show(_data_path(con, address))
-    con.execute(f"USE memory; DETACH {LAKE}")
+    con.execute(f"DETACH {LAKE}")
     _attach(con, address, [*options, f"SNAPSHOT_VERSION {snapshot}"], wait, target)
 
 
@@ -254,6 +255,7 @@ def _attach(
     target: str | None = None,
     *,
     is_new: bool = False,
+    is_used: bool = True,
 ) -> None:
     if not is_new and not address.is_postgres and not Path(address.catalog).exists():
         raise NoLake(address)  # DuckDB would leave an empty file there
@@ -261,6 +263,8 @@ def _attach(
     for is_last in tries(wait, _PAUSE_SECONDS):
         try:
             _attach_once(con, f"ATTACH {quoted(target or address.target)} AS {LAKE} ({words})")
+            if is_used:
+                con.execute(f"USE {LAKE}")
             return
         except duckdb.Error as error:
             # What the server said, without the connection string that stands before it.
@@ -291,7 +295,6 @@ def _attach_once(con: duckdb.DuckDBPyConnection, statement: str) -> None:
             raise
         extensions.load(con, "httpfs")  # most of a tenth of a second, which a lake in a folder does without
         con.execute(statement)
-    con.execute(f"USE {LAKE}")
 
 
 def _open_bucket(con: duckdb.DuckDBPyConnection, data_path: str) -> None:

@@ -21,7 +21,7 @@ from bufferhouse.warehouse.lake.lake import moment_number, shape_id_of
 from bufferhouse.warehouse.observations import insert
 from bufferhouse.warehouse.open import reading, writing
 from schemas import DERIVED
-from tests.command_line import call, run
+from tests.command_line import call, run, run_each
 from tests.models.small_models import OBSERVATIONS, write_models
 from tests.sources.test_tree import without_capabilities
 from tests.synthetic import small_dump
@@ -428,22 +428,19 @@ def test_who_keeps_a_lake_makes_none(words, tmp_path):
 def test_a_catalog_that_may_not_be_written_is_told(one):
     """The file, or the folder that its log goes to: exit 2 before anything is tried, and readers read on."""
     place = Path(one.catalog)
-    words = ("runs", "complete", "run", "--warehouse", one)
+    words, query = (("runs", "complete", "run", "--warehouse", one), ("query", "SELECT 1 AS n", "--warehouse", one))
     for path, told in (
         (place, f"{one}: this user may not write the catalog {place}; let it read and write there"),
         (place.parent, f"the folder of the lake's catalog cannot be written, where its log goes: {place.parent}"),
     ):
         mode = path.stat().st_mode
         path.chmod(mode & 0o555)
-        outcome = run(*words, preexec_fn=without_capabilities)
-        asked_then = run(
-            "query", "SELECT 1 AS n", "--warehouse", one, "--format", "csv", preexec_fn=without_capabilities
-        )
+        outcome, asked_then = run_each(words, (*query, "--format", "csv"), preexec_fn=without_capabilities)
         path.chmod(mode)
         assert (2, "", f"bufferhouse: {told}\n") == (outcome.code, outcome.out, outcome.err)
         assert (0, "n\n1\n") == (asked_then.code, asked_then.out), asked_then.err
     place.chmod(0)
-    outcome = run("query", "SELECT 1", "--warehouse", one, preexec_fn=without_capabilities)
+    outcome = run(*query, preexec_fn=without_capabilities)
     place.chmod(0o644)
     told = f'{one} cannot be opened: IO Error: Cannot open file "{place}": Permission denied'
     assert (2, f"bufferhouse: {told}\n") == (outcome.code, outcome.err)

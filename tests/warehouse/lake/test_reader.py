@@ -172,7 +172,7 @@ def test_a_lake_whose_bucket_has_no_keys_is_there_all_the_same(bucket, fleet, tm
 def test_a_snapshot_that_is_removed_while_it_is_read(shared_lake, fleet, tmp_path):
     """Tables, statements and files of an export alike: nothing is wrong with the statement, and trying again helps."""
     dumps = sorted((fleet / "seeds").glob("0*"))
-    with writing(shared_lake) as warehouse:
+    with writing(shared_lake, build_models=False) as warehouse:
         load_texts(warehouse, [dumps[0].read_bytes()])
     readers = {
         "a table": lambda con: con.execute("SELECT COUNT(*) FROM raw.dumps").fetchall(),
@@ -181,7 +181,7 @@ def test_a_snapshot_that_is_removed_while_it_is_read(shared_lake, fleet, tmp_pat
     }
     stacks = {what: ExitStack() for what in readers}
     opened = {what: stack.enter_context(reading(shared_lake)) for what, stack in stacks.items()}
-    with writing(shared_lake) as warehouse:
+    with writing(shared_lake, build_models=False) as warehouse:
         load_texts(warehouse, [dumps[1].read_bytes()])
         warehouse.compact(keep_seconds=0)
     for what, read in readers.items():

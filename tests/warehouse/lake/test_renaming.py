@@ -17,14 +17,14 @@ pytestmark = [needs_lake, pytest.mark.slow]
 _DUMPS = "SELECT run_name, COUNT(*) FROM raw.observations JOIN raw.runs USING (run_id) GROUP BY 1"
 
 
-def test_a_run_is_not_renamed_under_a_worker_that_loads_it(shared_lake):
+def test_a_run_is_not_renamed_under_a_worker_that_loads_it(whole_lake):
     """The next batch would make a second run of the old name; as with a file, whoever renames is told to wait."""
-    with writing(shared_lake) as worker, writing(shared_lake) as other:
+    with writing(whole_lake) as worker, writing(whole_lake) as other:
         load_parsed(worker, parsed([small_dump(1)]))
         with pytest.raises(WarehouseBusy, match="expected no other worker at the lake"):
             rename(other, "run", "nightly")
         load_parsed(worker, parsed([small_dump(2)]))
-    assert [("run", 2)] == answer(shared_lake, _DUMPS)
-    with writing(shared_lake) as alone:
+    assert [("run", 2)] == answer(whole_lake, _DUMPS)
+    with writing(whole_lake) as alone:
         rename(alone, "run", "nightly")
-    assert [("nightly", 2)] == answer(shared_lake, _DUMPS)
+    assert [("nightly", 2)] == answer(whole_lake, _DUMPS)

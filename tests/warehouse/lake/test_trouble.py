@@ -22,6 +22,7 @@ from bufferhouse.warehouse.migrate import applied_version, migrations
 from bufferhouse.warehouse.open import writing
 from tests.command_line import Outcome, call
 from tests.flows.clock import free_port, until
+from tests.ingests import write_dumps
 from tests.warehouse.lake.lakes import catalog_copied, lake_in, moved, needs_lake
 
 psycopg = pytest.importorskip("psycopg", reason="the extra `lake` is not installed")
@@ -77,7 +78,7 @@ def test_no_lake_is_made_where_its_files_cannot_be_written(catalog, bucket, flee
         told = call(*ingest, "s3://lake/bh")
     assert_told(told, 2, "s3://lake/bh/bufferhouse-trial: ", "name the region of the bucket in AWS_REGION; no lake was")
     assert 0 == tables_of_catalog(catalog)
-    assert 0 == call(*ingest, "s3://lake/bh").code
+    make_lake(catalog.with_data_path("s3://lake/bh"))
     assert "bufferhouse-trial" not in bucket.names("bh/")
 
 
@@ -150,7 +151,7 @@ def test_no_lake_is_made_below_another(catalog, bucket, in_bucket, lake_to_copy,
         assert_told(told, 2, f"found {place}/ below {below}, the files of another lake", "; no lake was made")
     assert 0 == tables_of_catalog(catalog)
     assert not (outer / "in").exists()
-    assert 0 == call(*ingest, "s3://lake/outer-2").code
+    make_lake(catalog.with_data_path("s3://lake/outer-2"))
 
 
 def test_files_of_others_above_are_no_lake(bucket, tmp_path):
@@ -173,7 +174,8 @@ def test_a_lake_is_made_by_one_of_several_that_come_at_once(catalog, bucket):
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(come, range(4)))
-    assert 0 == call("build", "--warehouse", catalog).code
+    with writing(catalog, build_models=False) as lake:
+        assert max(migrations()) == applied_version(lake.con)
 
 
 def test_a_lake_that_another_makes_between_two_looks(catalog, tmp_path):
@@ -205,7 +207,8 @@ def test_readers_of_a_half_made_lake_say_so(in_bucket, bare_lake_to_copy):
 
 def test_files_of_a_lake_do_not_move(in_bucket, lake_to_copy, fleet, tmp_path, monkeypatch):
     """Another --data-path than that of the lake is refused, with both; the environment says where new lakes go."""
-    ingest = ("ingest", fleet / "seeds", "--warehouse", in_bucket(lake_to_copy, "here"))
+    seed = next((fleet / "seeds").glob("000*"))
+    ingest = ("ingest", seed, "--warehouse", in_bucket(lake_to_copy, "here"))
     assert 0 == call(*ingest, "--data-path", "s3://lake/here").code
     assert 0 == call(*ingest, "--data-path", "s3://lake/here/").code
     for words in (ingest, (*ingest, "--plan")):
@@ -288,8 +291,7 @@ def test_a_catalog_that_dies_while_a_lake_is_made(postgres, catalog, fleet, tmp_
     assert_told(made, 3, "does not answer", "try again later")
     assert_told(call("query", "SELECT 1", "--warehouse", catalog), 3, "Connection refused", "try again later")
     postgres.start()
-    for words in READERS:
-        assert_told(call(*words, "--warehouse", catalog), 2, "has no models yet")
+    assert_told(call("query", "SELECT 1", "--warehouse", catalog), 2, "has no models yet")  # as other readers, above
     assert 0 == call(*ingest).code
     assert "5 of 5 dumps proved\n" == call("verify", "--warehouse", catalog).out
 
@@ -357,17 +359,24 @@ REFUSALS = {
 }
 
 
-def test_a_bucket_that_refuses_what_is_written(bucket, in_bucket, lake_to_copy, fleet):
+# What compact is refused is said as what an ingest is.
+@pytest.mark.parametrize(
+    "of_compact", [{"AccessDenied"}, pytest.param(REFUSALS.keys(), marks=pytest.mark.soak)], ids=["one", "all"]
+)
+def test_a_bucket_that_refuses_what_is_written(bucket, in_bucket, lake_to_copy, fleet, tmp_path, of_compact):
     """Exit 2 and a line with the way out, which helps; no row is lost."""
-    lake = in_bucket(lake_to_copy, "refused")
-    ingest = ("ingest", "--warehouse", lake, "--data-path", "s3://lake/refused")
+    write_dumps(tmp_path, [1])
+    place = f"s3://lake/refused-{len(of_compact)}"
+    lake = in_bucket(lake_to_copy, place.rpartition("/")[2])
+    ingest = ("ingest", "--warehouse", lake, "--data-path", place)
+    compact = ("compact", "--keep-snapshots", "0", "--warehouse", lake)
     assert 0 == call(*ingest, fleet / "seeds").code
     for code, words in REFUSALS.items():
         with bucket.refusing_writes(code):
-            for refused in ((*ingest, fleet), ("compact", "--keep-snapshots", "0", "--warehouse", lake)):
-                assert_told(call(*refused), 2, "s3://lake/refused/", "what was committed is kept", *words)
-        assert "5 of 5 dumps proved\n" == call("verify", "--warehouse", lake).out
-    assert 0 == call(*ingest, fleet).code
+            for refused in ((*ingest, tmp_path), *([compact] if code in of_compact else [])):
+                assert_told(call(*refused), 2, f"{place}/", "what was committed is kept", *words)
+    assert "5 of 5 dumps proved\n" == call("verify", "--warehouse", lake).out
+    assert 0 == call(*ingest, tmp_path).code
 
 
 def test_an_object_that_is_lost(lake, bucket):
@@ -383,7 +392,7 @@ def test_an_object_that_is_lost(lake, bucket):
             warehouse.con.execute("FROM raw.uses").fetchall()
     finally:
         bucket.put(key, data)
-    assert 0 == call("verify", "--warehouse", lake).code
+    assert 0 == call("query", "FROM raw.uses", "--warehouse", lake).code
 
 
 def test_a_file_that_is_lost(blank_lake, tmp_path):
