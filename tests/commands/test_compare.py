@@ -294,6 +294,50 @@ def test_the_gate_asks_for_headroom(own_warehouse):
     assert "expected a share such as 5%" in call(*words[:-3], "much", *words[-2:]).err
 
 
+def test_headroom_is_not_asked_for_where_nobody_looks(own_warehouse):
+    """Headroom is that of memory space 0: a gate on another one alone would pass whatever a program takes."""
+    runs = ["tpu-v5e-jaxlib-0.4.38-libtpu-0.0.8", "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33"]
+    words = ["compare", *runs, "--fail-over", "5000%,1GiB", "--headroom", "5%", "--warehouse", own_warehouse]
+    call("runs", "set", runs[1], "device_memory_bytes=1000", "--warehouse", own_warehouse)
+    assert 1 == call(*words).code
+    assert 1 == call(*words, "--memory-space", "0").code
+    said = call(*words, "--memory-space", "1")
+    assert (2, "") == (said.code, said.out)
+    assert "--headroom: expected --memory-space 0 or none, as it is judged there; found 1" in said.err
+
+
+def two_dumps_after(folder: Path) -> list[Path]:
+    """Two runs of one program, which the run after has with two other contents."""
+    for run, numbers in (("before", [1]), ("after", [2, 3])):
+        (folder / run).mkdir()
+        for number in numbers:
+            name = f"module_{number:04}.jit_f.cpu_after_optimizations{SUFFIX}"
+            (folder / run / name).write_bytes(small_dump(number))
+    return [folder / "before", folder / "after"]
+
+
+def test_github_is_warned_as_the_terminal_is(warehouse: Path, tmp_path: Path):
+    """Of a run that is compared with itself, of pairs that may be wrong, and of every other thing the text warns of."""
+    assert 0 == call("ingest", *two_dumps_after(tmp_path), "--warehouse", warehouse).code
+    words = ("--fail-over", "5000%", "--format", "github", "--warehouse", warehouse)
+    same = "::warning title=bufferhouse::Both sides are the same run."
+    assert same in call("compare", "before", "before", *words).out.splitlines()
+    said = call("compare", "before", "after", *words).out
+    assert "::warning title=bufferhouse::1 pair of dumps may be wrong: " in said
+
+
+def test_a_further_dump_is_no_new_program_and_in_no_pair(warehouse: Path, tmp_path: Path):
+    """A program of both runs with one more dump after: one pair is uncertain, and no program is new."""
+    assert 0 == call("ingest", *two_dumps_after(tmp_path), "--warehouse", warehouse).code
+    words = ("compare", "before", "after", "--warehouse", warehouse)
+    [note] = json.loads(call(*words, "--format", "json").out)["notes"]
+    assert note.startswith("1 pair of dumps may be wrong: ")
+    for runs, status in ((("before", "after"), "new"), (("after", "before"), "gone")):
+        said = call("compare", *runs, *words[3:], "--fail-over", "5000%", "--format", "github").out
+        assert f"::notice title=bufferhouse::1 further dump {status}: jit_f (2)" in said
+        assert f"program {status}" not in said
+
+
 def test_a_source_without_a_line_is_its_file(fleet: Path, tmp_path: Path, monkeypatch):
     """A dump may name the file of an instruction and no line: no table, JSON or group says `None`."""
     for name in (BEFORE, AFTER):

@@ -9,7 +9,7 @@ from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.data import Comparison
 from bufferhouse.report.compare.records import key_of
-from bufferhouse.report.compare.sections import METRIC_NAMES, exactly, refused_notes, title
+from bufferhouse.report.compare.sections import METRIC_NAMES, exactly, title, warnings
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import human_bytes, printable, space_title
 from bufferhouse.report.text.github import annotation
@@ -39,7 +39,7 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
     # A program is compared in each of its memory spaces.
     places = f", in {len(offenders):,}" if programs_of(offenders) < len(offenders) else ","
     compared = counted(verdict.compared_count, "comparison")
-    unknown = f"; {unjudged}" if (unjudged := _unknown(comparison)) else ""
+    unknown = f"; {unjudged}" if (unjudged := _unjudged(comparison, verdict)) else ""
     sections = [
         Section(
             f"The gate is {'' if verdict.is_passed else 'not '}passed",
@@ -94,6 +94,8 @@ def gate_object(comparison: Comparison, verdict: Verdict, limit: Threshold) -> R
         "is_passed": verdict.is_passed,
         "limit": limit._asdict(),
         "compared_count": verdict.compared_count,
+        "unknown_count": _unknown_count(comparison),
+        "ignored_count": len(verdict.ignored),
         "offenders": offender_records(comparison, verdict),
         "accepted": [{**_record(comparison, row), "why": entry.why} for row, entry in verdict.accepted],
         "stale": [entry._asdict() for entry in verdict.stale],
@@ -105,8 +107,8 @@ def gate_object(comparison: Comparison, verdict: Verdict, limit: Threshold) -> R
 def github_text(comparison: Comparison, verdict: Verdict, limit: Threshold) -> str:
     """Return one workflow command a line: an error for each offender, then warnings and notices of what passes.
 
-    Warnings are of stale entries, of refused dumps and, for each program, of donations that are lost; notices of new
-    programs, of those that are gone, and of the whole.
+    Warnings are of stale entries, of what the text warns of, such as refused dumps or two kinds of device, and, for
+    each program, of donations that are lost; notices of new programs, of those that are gone, and of the whole.
     """
     lines = [annotation("error", gate_message(row, limit)) for row in offender_records(comparison, verdict)]
     lines += [annotation("error", _tight(_record(comparison, row), comparison)) for row in verdict.tight]
@@ -114,12 +116,12 @@ def github_text(comparison: Comparison, verdict: Verdict, limit: Threshold) -> s
         lines.append(annotation("error", _nothing(comparison)))
     lines += [annotation("warning", gate_message(_record(comparison, row), limit)) for row in verdict.warned]
     lines += [annotation("warning", stale_line(entry)) for entry in verdict.stale]
-    lines += [annotation("warning", note) for note in refused_notes(comparison)]
+    lines += [annotation("warning", note) for note in warnings(comparison)]
     lines += [annotation("warning", said) for said in _undonated(comparison)]
     lines += [annotation("notice", said) for said in _come_and_gone(comparison)]
     total = f"{title(comparison)}: {counted(verdict.compared_count, 'comparison')} of {METRIC_NAMES[comparison.metric]}"
     over = counted(programs_of(offender_records(comparison, verdict)), "program")
-    unknown = f", {unjudged}" if (unjudged := _unknown(comparison)) else ""
+    unknown = f", {unjudged}" if (unjudged := _unjudged(comparison, verdict)) else ""
     lines.append(annotation("notice", f"{total}{unknown}, {over} over {limit}, {len(verdict.accepted)} accepted"))
     return "\n".join(lines)
 
@@ -141,14 +143,19 @@ def _undonated(comparison: Comparison) -> list[str]:
 
 
 def _come_and_gone(comparison: Comparison) -> list[str]:
-    """Return a sentence about new programs and one about those that are gone, if there are any."""
+    """Return a sentence about new programs and one about those that are gone, if there are any.
+
+    Further dumps of programs that both runs have are counted by themselves.
+    """
     said = []
     for status in (NEW, GONE):
-        names = list(dict.fromkeys(row["program_label"] for row in comparison.programs if row["status"] == status))
-        more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
-        if names:
-            named = ", ".join(printable(name, 120) for name in names[:_MOST_NAMED])
-            said.append(f"{counted(len(names), 'program')} {status}: {named}{more}")
+        for thing, is_further in (("program", False), ("further dump", True)):
+            rows = [row for row in comparison.programs if row["status"] == status]
+            names = list(dict.fromkeys(row["program_label"] for row in rows if row["is_further_dump"] == is_further))
+            more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+            if names:
+                named = ", ".join(printable(name, 120) for name in names[:_MOST_NAMED])
+                said.append(f"{counted(len(names), thing)} {status}: {named}{more}")
     return said
 
 
@@ -161,10 +168,15 @@ def _nothing(comparison: Comparison) -> str:
     return "nothing was compared: no program has known bytes in both runs"
 
 
-def _unknown(comparison: Comparison) -> str:
-    """Return how many pairs could not be judged, as their bytes are not known; empty if all could."""
-    count = sum(row.is_unknown for row in comparison.rows)
-    return f"{count:,} more without known bytes" if count else ""
+def _unjudged(comparison: Comparison, verdict: Verdict) -> str:
+    """Return how many pairs were not judged, and why; empty if all were."""
+    reasons = {"without known bytes": _unknown_count(comparison), "reshaped and ignored": len(verdict.ignored)}
+    return ", ".join(f"{count:,} more {why}" for why, count in reasons.items() if count)
+
+
+def _unknown_count(comparison: Comparison) -> int:
+    """Return how many pairs could not be judged, as the bytes of one side are not known."""
+    return sum(row.is_unknown for row in comparison.rows)
 
 
 def gate_message(row: Record, limit: Threshold) -> str:
