@@ -306,6 +306,17 @@ def test_headroom_is_not_asked_for_where_nobody_looks(own_warehouse):
     assert "--headroom: expected --memory-space 0 or none, as it is judged there; found 1" in said.err
 
 
+def test_the_program_that_reserves_most_is_one_of_those_asked_for(own_warehouse):
+    """Beside the memory of the device a small program alone must not look like the largest of its run."""
+    runs = ["jaxlib-0.9.0", "jaxlib-0.10.0"]
+    call("runs", "set", runs[1], "device_memory_bytes=1000000", "--warehouse", own_warehouse)
+    words = ["compare", *runs, "--warehouse", own_warehouse]
+    assert "as the run says; jit_" in call(*words).out
+    program = json.loads(call(*words, "--format", "json").out)["programs"][-1]["program_name"]
+    said = call(*words, "--program", program).out
+    assert f"as the run says; of the programs asked for, {program} reserves most, " in said
+
+
 def two_dumps_after(folder: Path) -> list[Path]:
     """Two runs of one program, which the run after has with two other contents."""
     for run, numbers in (("before", [1]), ("after", [2, 3])):

@@ -191,9 +191,10 @@ def _capacity_lines(comparison: Comparison, shown: Callable[[int], str]) -> list
         sizes = [(row[f"{side['side']}_reserved_bytes"] or 0, row["program_label"]) for row in rows]
         if side["capacity_bytes"] and sizes and max(sizes)[0]:
             size, label = max(sizes)
+            whose = "of the programs asked for, " if comparison.is_part else ""
             lines.append(
                 f"capacity {side['side']}: {shown(side['capacity_bytes'])}, as "
-                f"{printable(side['capacity_source'], 80)} says; {printable(label, 80)} reserves most, "
+                f"{printable(side['capacity_source'], 80)} says; {whose}{printable(label, 80)} reserves most, "
                 f"{shown(size)}, {size / side['capacity_bytes']:.1%} of it"
             )
     return lines
