@@ -38,6 +38,7 @@ class Verdict(NamedTuple):
     An entry is stale if no row that it covers grew over the limit: it would hide the next growth. `warned` are rows of
     reshaped programs that grew over the limit and do not count. `tight` are rows that leave
     less room than is asked for. `ignored` are rows of reshaped programs that were not looked at.
+    `exceeded` are offenders that take more than an entry about them accepts, with that entry.
     """
 
     offenders: list[Compared]
@@ -47,6 +48,7 @@ class Verdict(NamedTuple):
     warned: Sequence[Compared]
     tight: Sequence[Compared]
     ignored: Sequence[Compared] = ()
+    exceeded: Sequence[tuple[Compared, Accepted]] = ()
 
     @property
     def is_passed(self) -> bool:
@@ -95,8 +97,9 @@ def judge(
     }
     refused = [row for row in grown if id(row) not in let_through]
     silenced = {id(row) for row in refused if reshaped == "warn" and row.status == RESHAPED}
+    offenders = [row for row in refused if id(row) not in silenced]
     return Verdict(
-        [row for row in refused if id(row) not in silenced],
+        offenders,
         list(let_through.values()),
         # Whether an entry is needed by a row that was not looked at, nobody knows.
         [entry for entry in accepted if not any(entry.covers(row) for row in (*grown, *ignored))],
@@ -104,6 +107,7 @@ def judge(
         [row for row in refused if id(row) in silenced],
         [row for row in rows if headroom and headroom.lacks(row)],
         ignored,
+        [(row, entry) for row in offenders for entry in accepted if entry.covers(row)],
     )
 
 

@@ -206,7 +206,13 @@ def test_what_was_accepted_passes_until_it_grows(compare, tmp_path: Path):
     said = compare("--fail-over", "5%,1MiB", "--accept", accept_file(path, size))
     assert 0 == said.code
     assert "kept for backward" in said.out
-    assert 1 == compare("--fail-over", "5%,1MiB", "--accept", accept_file(path, size - 1)).code
+    words = ("--fail-over", "5%,1MiB", "--accept", accept_file(path, size - 1))
+    exceeded = f"the accept file allows {GROWN[0]} in memory space 0 up to {size - 1:,} B, found {size:,} B"
+    for form in ("table", "github"):
+        said = compare(*words, "--format", form)
+        assert (1, True) == (said.code, exceeded in said.out)
+    [found] = json.loads(compare(*words, "--format", "json").out)["gate"]["exceeded"]
+    assert (GROWN[0], size - 1, size) == (found["program_name"], found["up_to_bytes"], found["after_bytes"])
 
 
 def test_a_gate_on_nothing_is_not_passed(compare):

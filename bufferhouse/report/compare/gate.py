@@ -11,7 +11,7 @@ from bufferhouse.report.compare.data import Comparison
 from bufferhouse.report.compare.records import key_of
 from bufferhouse.report.compare.sections import METRIC_NAMES, exactly, title, warnings
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import human_bytes, printable, space_title
+from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_title
 from bufferhouse.report.text.github import annotation
 from bufferhouse.report.text.sections import Section
 
@@ -49,6 +49,7 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
             "offenders",
         )
     ]
+    sections[0].lines.extend(f"{exceeded_line(row, entry)}." for row, entry in verdict.exceeded)
     if verdict.tight:
         records = [show(_record(comparison, row)) for row in verdict.tight]
         memory = human_bytes(comparison.after["device_memory_bytes"])
@@ -98,6 +99,10 @@ def gate_object(comparison: Comparison, verdict: Verdict, limit: Threshold) -> R
         "ignored_count": len(verdict.ignored),
         "offenders": offender_records(comparison, verdict),
         "accepted": [{**_record(comparison, row), "why": entry.why} for row, entry in verdict.accepted],
+        "exceeded": [
+            {**_record(comparison, row), "up_to_bytes": entry.up_to_bytes, "why": entry.why}
+            for row, entry in verdict.exceeded
+        ],
         "stale": [entry._asdict() for entry in verdict.stale],
         "warned": [_record(comparison, row) for row in verdict.warned],
         "tight": [_record(comparison, row) for row in verdict.tight],
@@ -107,14 +112,16 @@ def gate_object(comparison: Comparison, verdict: Verdict, limit: Threshold) -> R
 def github_text(comparison: Comparison, verdict: Verdict, limit: Threshold) -> str:
     """Return one workflow command a line: an error for each offender, then warnings and notices of what passes.
 
-    Warnings are of stale entries, of what the text warns of, such as refused dumps or two kinds of device, and, for
-    each program, of donations that are lost; notices of new programs, of those that are gone, and of the whole.
+    Warnings are of entries that accept less, of stale entries, of what the text warns of, such as refused dumps or two
+    kinds of device, and, for each program, of donations that are lost; notices of new programs, of those that are gone,
+    and of the whole.
     """
     lines = [annotation("error", gate_message(row, limit)) for row in offender_records(comparison, verdict)]
     lines += [annotation("error", _tight(_record(comparison, row), comparison)) for row in verdict.tight]
     if not verdict.compared_count:
         lines.append(annotation("error", _nothing(comparison)))
     lines += [annotation("warning", gate_message(_record(comparison, row), limit)) for row in verdict.warned]
+    lines += [annotation("warning", exceeded_line(row, entry)) for row, entry in verdict.exceeded]
     lines += [annotation("warning", stale_line(entry)) for entry in verdict.stale]
     lines += [annotation("warning", note) for note in warnings(comparison)]
     lines += [annotation("warning", said) for said in _undonated(comparison)]
@@ -130,6 +137,15 @@ def stale_line(entry: Accepted) -> str:
     """Return the sentence about a stale entry."""
     where = f"{printable(entry.program, 80)} in memory space {entry.memory_space}"
     return f"nothing grew over the limit for {where}; remove the entry ({printable(entry.why, 80)})"
+
+
+def exceeded_line(row: Compared, entry: Accepted) -> str:
+    """Return the sentence about an offender that takes more than an entry accepts."""
+    where = f"{printable(entry.program, 80)} in memory space {entry.memory_space}"
+    return (
+        f"the accept file allows {where} up to {exact_bytes(entry.up_to_bytes)}, found {exact_bytes(row.after_bytes)} "
+        f"({printable(entry.why, 80)})"
+    )
 
 
 def _undonated(comparison: Comparison) -> list[str]:
