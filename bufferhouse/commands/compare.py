@@ -138,6 +138,8 @@ def compare(
         raise UsageError("--headroom: expected --fail-over beside it")
     if headroom is not None and metric not in ("reserved", "footprint"):
         raise UsageError(f"--headroom: expected --metric reserved or footprint, found {metric!r}")
+    if headroom is not None and memory_space:
+        raise UsageError(f"--headroom: expected --memory-space 0 or none, as it is judged there; found {memory_space}")
     share = parse_share(headroom, "--headroom") if headroom is not None else None
     if html is not None:
         check_page_path(html)

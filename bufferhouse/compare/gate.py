@@ -37,7 +37,8 @@ class Verdict(NamedTuple):
 
     An entry is stale if no row that it covers grew over the limit: it would hide the next growth. `warned` are rows of
     reshaped programs that grew over the limit and do not count. `tight` are rows that leave
-    less room than is asked for.
+    less room than is asked for. `ignored` are rows of reshaped programs that were not looked at.
+    `exceeded` are offenders that take more than an entry about them accepts, with that entry.
     """
 
     offenders: list[Compared]
@@ -46,6 +47,8 @@ class Verdict(NamedTuple):
     compared_count: int
     warned: Sequence[Compared]
     tight: Sequence[Compared]
+    ignored: Sequence[Compared] = ()
+    exceeded: Sequence[tuple[Compared, Accepted]] = ()
 
     @property
     def is_passed(self) -> bool:
@@ -82,7 +85,9 @@ def judge(
     With `headroom` each program of the run after must leave so much room.
     """
     rows = list(rows)
-    compared = [row for row in rows if row.delta_bytes is not None and (reshaped != "ignore" or row.status != RESHAPED)]
+    known = [row for row in rows if row.delta_bytes is not None]
+    ignored = [row for row in known if reshaped == "ignore" and row.status == RESHAPED]
+    compared = [row for row in known if reshaped != "ignore" or row.status != RESHAPED]
     grown = [row for row in compared if row.delta_bytes > 0 and limit.is_crossed(row.before_bytes, row.delta_bytes)]
     let_through = {
         id(row): (row, entry)
@@ -92,13 +97,17 @@ def judge(
     }
     refused = [row for row in grown if id(row) not in let_through]
     silenced = {id(row) for row in refused if reshaped == "warn" and row.status == RESHAPED}
+    offenders = [row for row in refused if id(row) not in silenced]
     return Verdict(
-        [row for row in refused if id(row) not in silenced],
+        offenders,
         list(let_through.values()),
-        [entry for entry in accepted if not any(entry.covers(row) for row in grown)],
+        # Whether an entry is needed by a row that was not looked at, nobody knows.
+        [entry for entry in accepted if not any(entry.covers(row) for row in (*grown, *ignored))],
         len(compared),
         [row for row in refused if id(row) in silenced],
         [row for row in rows if headroom and headroom.lacks(row)],
+        ignored,
+        [(row, entry) for row in offenders for entry in accepted if entry.covers(row)],
     )
 
 

@@ -1,17 +1,48 @@
 -- The tables of the fleet report: how many series each holds, and how many of these moved.
 -- grain: platform, track, memory_space
-WITH series_counts AS (
+WITH newest AS (
     SELECT
         platform,
         track,
-        memory_space,
+        device_kind,
+        MAX(run_order) AS run_order
+    FROM fleet_series_runs
+    GROUP BY platform, track, device_kind
+),
+
+newest_runs AS (
+    SELECT DISTINCT
+        r.platform,
+        r.track,
+        r.device_kind,
+        r.run_id
+    FROM fleet_series_runs AS r
+    INNER JOIN newest AS n
+        ON
+            r.run_order = n.run_order
+            AND r.platform IS NOT DISTINCT FROM n.platform
+            AND r.track IS NOT DISTINCT FROM n.track
+            AND r.device_kind IS NOT DISTINCT FROM n.device_kind
+),
+
+series_counts AS (
+    SELECT
+        s.platform,
+        s.track,
+        s.memory_space,
         COUNT(*) AS series_count,
-        COUNT(DISTINCT program_id) AS program_count,
-        COUNT(DISTINCT (program_id, compile_target)) AS target_count,
-        COUNT(*) FILTER (WHERE has_moved) AS moved_count,
-        COUNT(*) FILTER (WHERE run_count = 1) AS single_run_count
-    FROM fleet_series
-    GROUP BY platform, track, memory_space
+        COUNT(DISTINCT s.program_id) AS program_count,
+        COUNT(DISTINCT (s.program_id, s.compile_target)) AS target_count,
+        COUNT(*) FILTER (WHERE s.has_moved) AS moved_count,
+        COUNT(*) FILTER (WHERE s.run_count = 1) AS single_run_count,
+        COUNT(*) FILTER (WHERE s.run_id <> n.run_id) AS absent_count
+    FROM fleet_series AS s
+    INNER JOIN newest_runs AS n
+        ON
+            s.platform IS NOT DISTINCT FROM n.platform
+            AND s.track IS NOT DISTINCT FROM n.track
+            AND s.device_kind IS NOT DISTINCT FROM n.device_kind
+    GROUP BY s.platform, s.track, s.memory_space
 ),
 
 space_runs AS (
@@ -34,7 +65,8 @@ SELECT
     s.target_count,  -- Programs, each compile target apart.
     s.moved_count,  -- Of these, those whose reserved bytes changed from one run to the next.
     s.single_run_count,  -- Of these, those of one run, which cannot have moved.
-    s.series_count - s.moved_count - s.single_run_count AS unchanged_count  -- Of these, those that never changed.
+    s.series_count - s.moved_count - s.single_run_count AS unchanged_count,  -- Of these, those that never changed.
+    s.absent_count  -- Of all these, those that are not in the newest run of their platform, track and device.
 FROM series_counts AS s
 INNER JOIN space_runs AS r
     ON

@@ -206,7 +206,13 @@ def test_what_was_accepted_passes_until_it_grows(compare, tmp_path: Path):
     said = compare("--fail-over", "5%,1MiB", "--accept", accept_file(path, size))
     assert 0 == said.code
     assert "kept for backward" in said.out
-    assert 1 == compare("--fail-over", "5%,1MiB", "--accept", accept_file(path, size - 1)).code
+    words = ("--fail-over", "5%,1MiB", "--accept", accept_file(path, size - 1))
+    exceeded = f"the accept file allows {GROWN[0]} in memory space 0 up to {size - 1:,} B, found {size:,} B"
+    for form in ("table", "github"):
+        said = compare(*words, "--format", form)
+        assert (1, True) == (said.code, exceeded in said.out)
+    [found] = json.loads(compare(*words, "--format", "json").out)["gate"]["exceeded"]
+    assert (GROWN[0], size - 1, size) == (found["program_name"], found["up_to_bytes"], found["after_bytes"])
 
 
 def test_a_gate_on_nothing_is_not_passed(compare):
@@ -292,6 +298,61 @@ def test_the_gate_asks_for_headroom(own_warehouse):
     assert "too little headroom" in call(*words, "--format", "github").out
     assert 2 == call("compare", *runs, "--headroom", "5%", "--warehouse", own_warehouse).code
     assert "expected a share such as 5%" in call(*words[:-3], "much", *words[-2:]).err
+
+
+def test_headroom_is_not_asked_for_where_nobody_looks(own_warehouse):
+    """Headroom is that of memory space 0: a gate on another one alone would pass whatever a program takes."""
+    runs = ["tpu-v5e-jaxlib-0.4.38-libtpu-0.0.8", "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33"]
+    words = ["compare", *runs, "--fail-over", "5000%,1GiB", "--headroom", "5%", "--warehouse", own_warehouse]
+    call("runs", "set", runs[1], "device_memory_bytes=1000", "--warehouse", own_warehouse)
+    assert 1 == call(*words).code
+    assert 1 == call(*words, "--memory-space", "0").code
+    said = call(*words, "--memory-space", "1")
+    assert (2, "") == (said.code, said.out)
+    assert "--headroom: expected --memory-space 0 or none, as it is judged there; found 1" in said.err
+
+
+def test_the_program_that_reserves_most_is_one_of_those_asked_for(own_warehouse):
+    """Beside the memory of the device a small program alone must not look like the largest of its run."""
+    runs = ["jaxlib-0.9.0", "jaxlib-0.10.0"]
+    call("runs", "set", runs[1], "device_memory_bytes=1000000", "--warehouse", own_warehouse)
+    words = ["compare", *runs, "--warehouse", own_warehouse]
+    assert "as the run says; jit_" in call(*words).out
+    program = json.loads(call(*words, "--format", "json").out)["programs"][-1]["program_name"]
+    said = call(*words, "--program", program).out
+    assert f"as the run says; of the programs asked for, {program} reserves most, " in said
+
+
+def two_dumps_after(folder: Path) -> list[Path]:
+    """Two runs of one program, which the run after has with two other contents."""
+    for run, numbers in (("before", [1]), ("after", [2, 3])):
+        (folder / run).mkdir()
+        for number in numbers:
+            name = f"module_{number:04}.jit_f.cpu_after_optimizations{SUFFIX}"
+            (folder / run / name).write_bytes(small_dump(number))
+    return [folder / "before", folder / "after"]
+
+
+def test_github_is_warned_as_the_terminal_is(warehouse: Path, tmp_path: Path):
+    """Of a run that is compared with itself, of pairs that may be wrong, and of every other thing the text warns of."""
+    assert 0 == call("ingest", *two_dumps_after(tmp_path), "--warehouse", warehouse).code
+    words = ("--fail-over", "5000%", "--format", "github", "--warehouse", warehouse)
+    same = "::warning title=bufferhouse::Both sides are the same run."
+    assert same in call("compare", "before", "before", *words).out.splitlines()
+    said = call("compare", "before", "after", *words).out
+    assert "::warning title=bufferhouse::1 pair of dumps may be wrong: " in said
+
+
+def test_a_further_dump_is_no_new_program_and_in_no_pair(warehouse: Path, tmp_path: Path):
+    """A program of both runs with one more dump after: one pair is uncertain, and no program is new."""
+    assert 0 == call("ingest", *two_dumps_after(tmp_path), "--warehouse", warehouse).code
+    words = ("compare", "before", "after", "--warehouse", warehouse)
+    [note] = json.loads(call(*words, "--format", "json").out)["notes"]
+    assert note.startswith("1 pair of dumps may be wrong: ")
+    for runs, status in ((("before", "after"), "new"), (("after", "before"), "gone")):
+        said = call("compare", *runs, *words[3:], "--fail-over", "5000%", "--format", "github").out
+        assert f"::notice title=bufferhouse::1 further dump {status}: jit_f (2)" in said
+        assert f"program {status}" not in said
 
 
 def test_a_source_without_a_line_is_its_file(fleet: Path, tmp_path: Path, monkeypatch):

@@ -137,6 +137,21 @@ def test_growth_of_a_model_can_be_accepted(ask, changed: str, tmp_path: Path):
         assert code == compare(ask, changed, "--fail-over", "5%,16MiB", "--accept", str(accept)).code
 
 
+def test_the_gate_says_what_it_ignored(ask, changed: str, tmp_path: Path):
+    """A reshaped program that was not looked at is counted in every form, and no reason to remove its entry."""
+    accept = tmp_path / "accepted.toml"
+    accept.write_text(f'[[accept]]\nprogram = "{STEP}"\nmemory_space = 0\nup_to_bytes = 1\nwhy = "agreed"\n')
+    words = ("--fail-over", "5%,16MiB", "--reshaped", "ignore", "--accept", str(accept))
+    assert "Nothing grew by 5 % and 16 MiB, of 1 comparison; 1 more reshaped and ignored." in compare(
+        ask, changed, *words
+    ).out  # fmt: skip
+    github = compare(ask, changed, *words, "--format", "github").out
+    assert "1 comparison of reserved bytes, 1 more reshaped and ignored, 0 programs over" in github
+    gate = json.loads(compare(ask, changed, *words, "--format", "json").out)["gate"]
+    assert (1, 1, 0, []) == tuple(gate[key] for key in ("compared_count", "ignored_count", "unknown_count", "stale"))
+    assert "remove the entry" not in github
+
+
 def test_an_unknown_way_to_treat_reshaped_programs_is_refused(ask, changed: str):
     """As is the option without a gate."""
     assert "expected fail, warn or ignore" in compare(ask, changed, "--fail-over", "5%", "--reshaped", "maybe").err

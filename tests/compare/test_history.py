@@ -147,6 +147,26 @@ def test_what_is_not_known_is_not_called_unchanged(warehouse: Path, tmp_path: Pa
     assert re.search(r"^Without a change\n(.*\n){2}jit_h .* 72 B +2 +1  run0   run1$", said, re.MULTILINE)
 
 
+def test_what_a_history_leaves_out_is_told(warehouse: Path, tmp_path: Path):
+    """Runs whose dump of the program may be refused, and runs with several, of which one stands for them."""
+    whole, file = small_dump(0), f"jit_f.cpu_after_optimizations{SUFFIX}"
+    for run, texts in {"r1": [whole], "r2": [b"nonsense\n"], "r3": [whole, small_dump(1)]}.items():
+        (tmp_path / run).mkdir()
+        for number, text in enumerate(texts):
+            (tmp_path / run / f"module_{number:04}.{file}").write_bytes(text)
+    (tmp_path / "r2" / f"module_0009.jit_g.cpu_after_optimizations{SUFFIX}").write_bytes(whole)
+    assert 1 == call("ingest", *(tmp_path / run for run in ("r1", "r2", "r3")), "--warehouse", warehouse).code
+    expected = [
+        "1 run without it had refused dumps, which may be of it: r2.",
+        "1 run with several different dumps of it, of which the largest stands for the run: r3.",
+    ]
+    words = ("blame", "jit_f", "--warehouse", warehouse)
+    assert expected == json.loads(call(*words, "--format", "json").out)["notes"]
+    for form in ("table", "markdown"):
+        assert set(expected) <= set(call(*words, "--format", form).out.splitlines())
+    assert [] == read_blame(warehouse, "jit_g").notes
+
+
 def test_names_do_nothing_on_a_terminal(own_warehouse: Path):
     """Control characters in names of runs and programs are written as escapes."""
     with duckdb.connect(str(own_warehouse)) as con:

@@ -18,7 +18,7 @@ from bufferhouse.report.fleet.text import counted_for, fleet_text, left_out, mov
 from bufferhouse.report.text.figures import human_bytes
 from bufferhouse.warehouse.open import writing
 from tests.command_line import call
-from tests.ingests import write_dumps
+from tests.ingests import SUFFIX, write_dumps
 from tests.synthetic import Slot, dump_text, small_dump
 
 FLEET = CHECKOUT / "examples" / "fleet"
@@ -358,6 +358,21 @@ def test_moved_line_of_one_run(fleets: list[Fleet]):
     """A table of a single run speaks of no movement."""
     spaces = {(s.track, s.memory_space): s for s in fleets[0].spaces if s.platform is None}
     assert "5 programs, one run" == moved_line(spaces["seeds", 0])
+
+
+def test_a_program_that_the_newest_run_lacks_is_not_only_called_unchanged(warehouse: Path, tmp_path: Path):
+    """Its dump may have been refused: what nobody saw in the newest run is counted beside what moved."""
+    for run, programs in (("r1", "abc"), ("r2", "abc"), ("r3", "a")):
+        (tmp_path / run).mkdir()
+        for name in programs:
+            (tmp_path / run / f"module_0001.jit_{name}.cpu_after_optimizations{SUFFIX}").write_bytes(small_dump(0))
+    said = []
+    for names in (("r1", "r2"), ("r3",)):
+        assert 0 == call("ingest", *(tmp_path / name for name in names), "--warehouse", warehouse).code
+        [space] = read_fleet(warehouse).spaces
+        said.append((space.absent_count, moved_line(space)))
+    expected = "0 of 3 programs moved, 3 unchanged"
+    assert [(0, expected), (2, f"{expected}; 2 are not in the newest run")] == said
 
 
 def test_a_program_of_a_table_counts_for_each_target_and_device(warehouse: Path, tmp_path: Path):

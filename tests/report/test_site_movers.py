@@ -46,6 +46,20 @@ def ingested(warehouse: Path, tmp_path: Path):
     return ingested
 
 
+def test_the_figures_of_a_step_warn_as_its_page_does(warehouse: Path, tmp_path: Path):
+    """Where a dump was refused, a program that is gone may be in it: who reads the figures alone is told, too."""
+    for run, cnn, fft in (("r1", CNN.read_text(), FFT.read_text()), ("r2", LATER_CNN.read_text(), "nonsense\n")):
+        (tmp_path / run).mkdir()
+        (tmp_path / run / CNN.name).write_text(cnn)
+        (tmp_path / run / FFT.name).write_text(fft)
+    assert 1 == call("ingest", tmp_path / "r1", tmp_path / "r2", "--warehouse", warehouse).code
+    assert 0 == call("site", tmp_path / "site", "--warehouse", warehouse).code
+    [page] = (tmp_path / "site" / "compare").glob("*..*.html")
+    [note] = json.loads(page.with_suffix(".json").read_text())["notes"]
+    assert note.startswith("Dumps of the run after were refused: ")
+    assert note in page.read_text()
+
+
 def movers_of(warehouse: Path, folder: Path, *, is_forced: bool = False) -> list[tuple]:
     """The rows of the index: program, kind, bytes and run."""
     with duckdb.connect(str(warehouse), read_only=True) as con:

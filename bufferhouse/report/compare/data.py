@@ -31,7 +31,7 @@ class Comparison:
     of a run without a known device contradict those of the other. `flags` are the options that differ between the
     compilations, with the labels of the programs, as far as files beside the dumps tell them; `lost_donations` those
     that were taken before and are not any more. `spaces` are the memory spaces of the programs where the one that is
-    asked for is in none of them.
+    asked for is in none of them. `is_part`: only some programs of the runs were asked for.
     """
 
     warehouse: str
@@ -45,6 +45,7 @@ class Comparison:
     flags: Sequence[Record] = ()
     lost_donations: Sequence[Record] = ()
     spaces: Sequence[int] = ()
+    is_part: bool = False
 
     @property
     def before(self) -> Record:
@@ -191,7 +192,8 @@ def comparison_of(
     }
     beside = flag_records(changes, programs), donation_records(lost, programs)
     now = datetime.now(UTC)
-    return Comparison(warehouse, now, note, metric, relevant, rows, answers, device_facts, *beside, sorted(spaces))
+    told = (answers, device_facts, *beside, sorted(spaces), program_ids is not None)
+    return Comparison(warehouse, now, note, metric, relevant, rows, *told)
 
 
 def _of_part(side: Record, part: Part) -> Record:

@@ -9,9 +9,9 @@ from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.data import Comparison
 from bufferhouse.report.compare.records import key_of
-from bufferhouse.report.compare.sections import METRIC_NAMES, exactly, refused_notes, title
+from bufferhouse.report.compare.sections import METRIC_NAMES, exactly, title, warnings
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import human_bytes, printable, space_title
+from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_title
 from bufferhouse.report.text.github import annotation
 from bufferhouse.report.text.sections import Section
 
@@ -39,7 +39,7 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
     # A program is compared in each of its memory spaces.
     places = f", in {len(offenders):,}" if programs_of(offenders) < len(offenders) else ","
     compared = counted(verdict.compared_count, "comparison")
-    unknown = f"; {unjudged}" if (unjudged := _unknown(comparison)) else ""
+    unknown = f"; {unjudged}" if (unjudged := _unjudged(comparison, verdict)) else ""
     sections = [
         Section(
             f"The gate is {'' if verdict.is_passed else 'not '}passed",
@@ -49,6 +49,7 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
             "offenders",
         )
     ]
+    sections[0].lines.extend(f"{exceeded_line(row, entry)}." for row, entry in verdict.exceeded)
     if verdict.tight:
         records = [show(_record(comparison, row)) for row in verdict.tight]
         memory = human_bytes(comparison.after["device_memory_bytes"])
@@ -94,8 +95,14 @@ def gate_object(comparison: Comparison, verdict: Verdict, limit: Threshold) -> R
         "is_passed": verdict.is_passed,
         "limit": limit._asdict(),
         "compared_count": verdict.compared_count,
+        "unknown_count": _unknown_count(comparison),
+        "ignored_count": len(verdict.ignored),
         "offenders": offender_records(comparison, verdict),
         "accepted": [{**_record(comparison, row), "why": entry.why} for row, entry in verdict.accepted],
+        "exceeded": [
+            {**_record(comparison, row), "up_to_bytes": entry.up_to_bytes, "why": entry.why}
+            for row, entry in verdict.exceeded
+        ],
         "stale": [entry._asdict() for entry in verdict.stale],
         "warned": [_record(comparison, row) for row in verdict.warned],
         "tight": [_record(comparison, row) for row in verdict.tight],
@@ -105,21 +112,23 @@ def gate_object(comparison: Comparison, verdict: Verdict, limit: Threshold) -> R
 def github_text(comparison: Comparison, verdict: Verdict, limit: Threshold) -> str:
     """Return one workflow command a line: an error for each offender, then warnings and notices of what passes.
 
-    Warnings are of stale entries, of refused dumps and, for each program, of donations that are lost; notices of new
-    programs, of those that are gone, and of the whole.
+    Warnings are of entries that accept less, of stale entries, of what the text warns of, such as refused dumps or two
+    kinds of device, and, for each program, of donations that are lost; notices of new programs, of those that are gone,
+    and of the whole.
     """
     lines = [annotation("error", gate_message(row, limit)) for row in offender_records(comparison, verdict)]
     lines += [annotation("error", _tight(_record(comparison, row), comparison)) for row in verdict.tight]
     if not verdict.compared_count:
         lines.append(annotation("error", _nothing(comparison)))
     lines += [annotation("warning", gate_message(_record(comparison, row), limit)) for row in verdict.warned]
+    lines += [annotation("warning", exceeded_line(row, entry)) for row, entry in verdict.exceeded]
     lines += [annotation("warning", stale_line(entry)) for entry in verdict.stale]
-    lines += [annotation("warning", note) for note in refused_notes(comparison)]
+    lines += [annotation("warning", note) for note in warnings(comparison)]
     lines += [annotation("warning", said) for said in _undonated(comparison)]
     lines += [annotation("notice", said) for said in _come_and_gone(comparison)]
     total = f"{title(comparison)}: {counted(verdict.compared_count, 'comparison')} of {METRIC_NAMES[comparison.metric]}"
     over = counted(programs_of(offender_records(comparison, verdict)), "program")
-    unknown = f", {unjudged}" if (unjudged := _unknown(comparison)) else ""
+    unknown = f", {unjudged}" if (unjudged := _unjudged(comparison, verdict)) else ""
     lines.append(annotation("notice", f"{total}{unknown}, {over} over {limit}, {len(verdict.accepted)} accepted"))
     return "\n".join(lines)
 
@@ -128,6 +137,15 @@ def stale_line(entry: Accepted) -> str:
     """Return the sentence about a stale entry."""
     where = f"{printable(entry.program, 80)} in memory space {entry.memory_space}"
     return f"nothing grew over the limit for {where}; remove the entry ({printable(entry.why, 80)})"
+
+
+def exceeded_line(row: Compared, entry: Accepted) -> str:
+    """Return the sentence about an offender that takes more than an entry accepts."""
+    where = f"{printable(entry.program, 80)} in memory space {entry.memory_space}"
+    return (
+        f"the accept file allows {where} up to {exact_bytes(entry.up_to_bytes)}, found {exact_bytes(row.after_bytes)} "
+        f"({printable(entry.why, 80)})"
+    )
 
 
 def _undonated(comparison: Comparison) -> list[str]:
@@ -141,14 +159,19 @@ def _undonated(comparison: Comparison) -> list[str]:
 
 
 def _come_and_gone(comparison: Comparison) -> list[str]:
-    """Return a sentence about new programs and one about those that are gone, if there are any."""
+    """Return a sentence about new programs and one about those that are gone, if there are any.
+
+    Further dumps of programs that both runs have are counted by themselves.
+    """
     said = []
     for status in (NEW, GONE):
-        names = list(dict.fromkeys(row["program_label"] for row in comparison.programs if row["status"] == status))
-        more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
-        if names:
-            named = ", ".join(printable(name, 120) for name in names[:_MOST_NAMED])
-            said.append(f"{counted(len(names), 'program')} {status}: {named}{more}")
+        for thing, is_further in (("program", False), ("further dump", True)):
+            rows = [row for row in comparison.programs if row["status"] == status]
+            names = list(dict.fromkeys(row["program_label"] for row in rows if row["is_further_dump"] == is_further))
+            more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+            if names:
+                named = ", ".join(printable(name, 120) for name in names[:_MOST_NAMED])
+                said.append(f"{counted(len(names), thing)} {status}: {named}{more}")
     return said
 
 
@@ -161,10 +184,15 @@ def _nothing(comparison: Comparison) -> str:
     return "nothing was compared: no program has known bytes in both runs"
 
 
-def _unknown(comparison: Comparison) -> str:
-    """Return how many pairs could not be judged, as their bytes are not known; empty if all could."""
-    count = sum(row.is_unknown for row in comparison.rows)
-    return f"{count:,} more without known bytes" if count else ""
+def _unjudged(comparison: Comparison, verdict: Verdict) -> str:
+    """Return how many pairs were not judged, and why; empty if all were."""
+    reasons = {"without known bytes": _unknown_count(comparison), "reshaped and ignored": len(verdict.ignored)}
+    return ", ".join(f"{count:,} more {why}" for why, count in reasons.items() if count)
+
+
+def _unknown_count(comparison: Comparison) -> int:
+    """Return how many pairs could not be judged, as the bytes of one side are not known."""
+    return sum(row.is_unknown for row in comparison.rows)
 
 
 def gate_message(row: Record, limit: Threshold) -> str:

@@ -1,14 +1,17 @@
 """The history of a program and the causes of its changes: read from the warehouse, and written as text."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+import duckdb
+
 from bufferhouse.compare.compare import Compared
+from bufferhouse.compare.groups import by
 from bufferhouse.compare.history import Joined, Series, read_history, read_joined
 from bufferhouse.config.threshold import RELEVANT
 from bufferhouse.errors import UsageError, counted
-from bufferhouse.query.statements import Record
+from bufferhouse.query.statements import Record, ask
 from bufferhouse.report.compare.flags import flag_objects, flags_said
 from bufferhouse.report.compare.joined import COLUMNS as JOINED
 from bufferhouse.report.compare.joined import with_guesses
@@ -24,6 +27,7 @@ from bufferhouse.warehouse.open import Place
 
 _EXPLAINED = 5  # change points of a series, the biggest; --format json has all
 _SHOWN = 20  # series without a change
+_NAMED = 5  # runs in a sentence
 _LONGEST = 60  # characters of a run's name in a heading on a terminal
 _POINTS = [
     Column("run_name", "first run"),
@@ -50,7 +54,7 @@ _UNCHANGED = [
 
 @dataclass(frozen=True, slots=True)
 class Blamed:
-    """All series of the programs that were asked for."""
+    """All series of the programs that were asked for; `notes` say what the series leave out."""
 
     warehouse: str
     asked_at: datetime
@@ -59,6 +63,7 @@ class Blamed:
     metric: str
     series: Sequence[Series]
     joined: Sequence[Joined]
+    notes: Sequence[str] = ()
 
 
 def read_blame(
@@ -85,17 +90,59 @@ def read_blame(
             raise UsageError(
                 f"{word} has nothing in memory space {memory_space}; its memory spaces: {', '.join(map(str, used))}"
             )
-    return Blamed(name, datetime.now(UTC), note, word, metric, found, joined)
+        notes = [*_refused_notes(con, found), *_variant_notes(found)]
+    return Blamed(name, datetime.now(UTC), note, word, metric, found, joined, notes)
+
+
+def _refused_notes(con: duckdb.DuckDBPyConnection, series: Sequence[Series]) -> list[str]:
+    """Return the sentence about runs that lack a program where others have it, and have refused dumps; else nothing."""
+    refused = ask(con, "blame_refusals").records
+    names: dict[int, str] = {}
+    for of_program in by(lambda one: one.key["program_id"], series).values():
+        seen = {run["run_id"] for one in of_program for run in one.runs}
+        kinds = {(one.key["platform"], one.key["track"], one.key["device_kind"]) for one in of_program}
+        # Nothing says the platform of a run all of whose dumps were refused.
+        kinds |= {(None, track, device_kind) for _, track, device_kind in kinds}
+        for run in refused:
+            if run["run_id"] not in seen and (run["platform"], run["track"], run["device_kind"]) in kinds:
+                names[run["run_id"]] = run["run_name"]
+    if not names:
+        return []
+    return [f"{counted(len(names), 'run')} without it had refused dumps, which may be of it: {_named(names.values())}."]
+
+
+def _variant_notes(series: Sequence[Series]) -> list[str]:
+    """Return the sentence about runs with several different dumps of one program; else nothing."""
+    runs = [run for one in series for run in one.runs if run["variant_count"] > 1]
+    names = {run["run_id"]: run["run_name"] for run in runs}
+    if not names:
+        return []
+    return [
+        f"{counted(len(names), 'run')} with several different dumps of it, of which the largest stands for the run: "
+        f"{_named(names.values())}."
+    ]
+
+
+def _named(names: Collection[str]) -> str:
+    """Return the first of some names of runs, and how many more there are."""
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return ", ".join(printable(name, 60) for name in [*names][:_NAMED]) + more
 
 
 def blame_text(blamed: Blamed, form: str, *, exact: bool) -> str:
     """Return the history in a form of `sections.FORMATS`; `exact` writes all bytes to the byte."""
     if form == "json":
-        about = {"warehouse": blamed.warehouse, "asked_at": blamed.asked_at, "metric": blamed.metric}
+        about = {
+            "warehouse": blamed.warehouse,
+            "asked_at": blamed.asked_at,
+            "metric": blamed.metric,
+            "notes": list(blamed.notes),
+        }
         return plain_json(
             {**about, "series": [_object(one) for one in blamed.series], "reshaped": _joined_records(blamed.joined)}
         )
-    sections = _joined_sections(blamed.joined, exact)
+    sections = [Section("", list(blamed.notes))] if blamed.notes else []
+    sections += _joined_sections(blamed.joined, exact)
     sections += [section for one in blamed.series if one.changes for section in _sections(one, blamed.metric, exact)]
     unchanged = [one for one in blamed.series if not one.changes]
     sections += _unchanged_section("Without a change", [one for one in unchanged if _known(one)])

@@ -191,9 +191,10 @@ def _capacity_lines(comparison: Comparison, shown: Callable[[int], str]) -> list
         sizes = [(row[f"{side['side']}_reserved_bytes"] or 0, row["program_label"]) for row in rows]
         if side["capacity_bytes"] and sizes and max(sizes)[0]:
             size, label = max(sizes)
+            whose = "of the programs asked for, " if comparison.is_part else ""
             lines.append(
                 f"capacity {side['side']}: {shown(side['capacity_bytes'])}, as "
-                f"{printable(side['capacity_source'], 80)} says; {printable(label, 80)} reserves most, "
+                f"{printable(side['capacity_source'], 80)} says; {whose}{printable(label, 80)} reserves most, "
                 f"{shown(size)}, {size / side['capacity_bytes']:.1%} of it"
             )
     return lines
@@ -211,6 +212,16 @@ def _run(side: Record) -> str:
 def notes(comparison: Comparison) -> list[str]:
     """Return the warnings about the comparison, such as rejects and ambiguous pairs."""
     lines = [comparison.note] if comparison.note else []
+    lines += warnings(comparison)
+    if comparison.programs and all(row["status"] == "unchanged" for row in comparison.programs):
+        is_same = all(row["has_same_content"] for row in comparison.programs)
+        lines.append("Nothing changed." if is_same else "No size changed, but not all of the dumps are the same.")
+    return lines
+
+
+def warnings(comparison: Comparison) -> list[str]:
+    """Return the sentences about what makes the comparison less than it seems; every form of it says them."""
+    lines = []
     before, after = comparison.before, comparison.after
     if before["run_id"] == after["run_id"] and before.get("part") == after.get("part"):
         lines.append("Both sides are the same run.")
@@ -233,15 +244,17 @@ def notes(comparison: Comparison) -> list[str]:
             f"{counted(len(guesses), 'pair')} of programs may be wrong: another program is as much like the one "
             "before, or they have little in common."
         )
-    ambiguous = {row["program_label"] for row in comparison.programs if row["is_ambiguous"] and not row["guess"]}
+    # A further dump that found no partner is in no pair.
+    ambiguous = {
+        row["program_label"]
+        for row in comparison.programs
+        if row["is_ambiguous"] and not row["guess"] and None not in (row["before_dump_id"], row["after_dump_id"])
+    }
     if ambiguous:
         lines.append(
             f"{counted(len(ambiguous), 'pair')} of dumps may be wrong: the program has several different dumps in a "
             "run, paired by size."
         )
-    if comparison.programs and all(row["status"] == "unchanged" for row in comparison.programs):
-        is_same = all(row["has_same_content"] for row in comparison.programs)
-        lines.append("Nothing changed." if is_same else "No size changed, but not all of the dumps are the same.")
     return lines
 
 

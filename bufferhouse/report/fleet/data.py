@@ -29,7 +29,15 @@ SHOWN_REJECTS = 10
 SHOWN_WASTE = 20  # layouts, source lines and functions
 PROGRAMS = 2_000  # series in the table of programs by size
 _ID_DIGITS = 6
-_COUNTS = ("series_count", "program_count", "target_count", "moved_count", "unchanged_count", "single_run_count")
+_COUNTS = (
+    "series_count",
+    "program_count",
+    "target_count",
+    "moved_count",
+    "unchanged_count",
+    "single_run_count",
+    "absent_count",
+)
 _RUNS = ("before_run_id", "before_run_name", "after_run_id", "after_run_name")
 # Asked once, for statements that read them; the series take most of the time.
 KEPT = ("fleet_series_runs", "fleet_series", "recompiled_folders")
@@ -73,6 +81,7 @@ class Space:
     moved_count: int
     unchanged_count: int
     single_run_count: int
+    absent_count: int
     reshaped_count: int
 
     @property

@@ -186,13 +186,15 @@ def title(space: Space) -> str:
 
 
 def moved_line(space: Space) -> str:
-    """Return how many programs of a table moved: 10 of 13 programs moved, 3 unchanged."""
+    """Return how many programs of a table moved: 10 of 13 programs moved, 3 unchanged; 1 is not in the newest run."""
     if len(space.runs) == 1:
         return f"{counted(space.series_count, 'program')}, one run"
     reshaped = f", {space.reshaped_count:,} reshaped in the newest run" if space.reshaped_count else ""
     moved = f"{space.moved_count:,} of {counted(space.series_count, 'program')} moved"
     single = f", {space.single_run_count:,} in one run only" if space.single_run_count else ""
-    return f"{moved}, {space.unchanged_count:,} unchanged{single}{reshaped}"
+    are = "is" if space.absent_count == 1 else "are"
+    absent = f"; {space.absent_count:,} {are} not in the newest run" if space.absent_count else ""
+    return f"{moved}, {space.unchanged_count:,} unchanged{single}{reshaped}{absent}"
 
 
 def counted_for(space: Space) -> str:

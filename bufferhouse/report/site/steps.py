@@ -9,6 +9,7 @@ from bufferhouse.compare.pairing import CHANGES
 from bufferhouse.query.statements import Answer, Record
 from bufferhouse.report.compare.data import Comparison, comparison_of
 from bufferhouse.report.compare.page import compare_page
+from bufferhouse.report.compare.sections import notes
 from bufferhouse.report.html.frame import Frame, Shared, beside
 from bufferhouse.report.html.page import json_block
 from bufferhouse.report.site.addresses import run_address
@@ -91,7 +92,8 @@ class Steps:
         text = compare_page(comparison, frame, links)
         # What has the same dump in both runs would be most of the figures, and says nothing.
         others = Answer.of([row for row in comparison.programs if not row["has_same_content"]])
-        files = figures(step.address, {"metric": comparison.metric}, answers | {"compare_programs": others})
+        about = {"metric": comparison.metric, "notes": notes(comparison)}
+        files = figures(step.address, about, answers | {"compare_programs": others})
         return Made(step.address, text, {**files, beside(step.address, _MOVERS): json_block(told).encode()})
 
     def _with_pages(self, step: Step, comparison: Comparison) -> Answer:
