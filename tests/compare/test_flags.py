@@ -41,6 +41,27 @@ def test_blame_names_it_at_the_step(warehouse):
     assert lines[place - 1].startswith("Why b differs from a")
 
 
+def test_flags_that_only_the_runs_say_are_a_warning(own_warehouse):
+    """In each form; flags about dumping do not count, nor does a run that says none."""
+    runs = ("jaxlib-0.9.0", "jaxlib-0.10.0")
+
+    def told(form: str) -> str:
+        return call("compare", *runs, "--fail-over", "1GiB", "--format", form, "--warehouse", own_warehouse).out
+
+    def say(flags: tuple[str, str]) -> None:
+        for run, words in zip(runs, flags, strict=True):
+            assert 0 == call("runs", "set", run, f"xla_flags={words}", "--warehouse", own_warehouse).code
+
+    sentence = "The runs say that they were compiled with other flags"
+    for flags in (("--xla_a=1", ""), ("--xla_a=1 --xla_dump_to=/x", "--xla_dump_to=/y --xla_a=1")):
+        say(flags)
+        assert sentence not in told("table")
+    say(("--xla_a=1 --xla_b=2", "--xla_b=2"))
+    for form in ("table", "markdown", "json", "github"):
+        assert sentence in told(form)
+    assert f"{sentence}, before: --xla_a=1; after: no other." in told("table")
+
+
 def test_runs_with_other_options_are_not_judged_by_determinism(warehouse):
     """Neither run says its flags, but the files beside their dumps do: known, and not the same."""
     for run in "ab":

@@ -1,7 +1,7 @@
 """The answers about two runs, before and after. The terminal, the page and JSON show the same answers."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -18,6 +18,7 @@ from bufferhouse.report.compare.donations import donation_records
 from bufferhouse.report.compare.flags import flag_records
 from bufferhouse.report.compare.records import cause_records, program_records
 from bufferhouse.report.opening import find_programs, find_run, opened
+from bufferhouse.sources.flags import effective_flags
 from bufferhouse.warehouse.open import Place
 from bufferhouse.warehouse.run_names import is_name
 
@@ -31,7 +32,8 @@ class Comparison:
     of a run without a known device contradict those of the other. `flags` are the options that differ between the
     compilations, with the labels of the programs, as far as files beside the dumps tell them; `lost_donations` those
     that were taken before and are not any more. `spaces` are the memory spaces of the programs where the one that is
-    asked for is in none of them. `is_part`: only some programs of the runs were asked for.
+    asked for is in none of them. `is_part`: only some programs of the runs were asked for. `run_flags` are those that
+    only the run before says, and only the run after, where no file beside the dumps tells that flags differ.
     """
 
     warehouse: str
@@ -46,6 +48,7 @@ class Comparison:
     lost_donations: Sequence[Record] = ()
     spaces: Sequence[int] = ()
     is_part: bool = False
+    run_flags: Sequence[str] = ()
 
     @property
     def before(self) -> Record:
@@ -192,8 +195,20 @@ def comparison_of(
     }
     beside = flag_records(changes, programs), donation_records(lost, programs)
     now = datetime.now(UTC)
-    told = (answers, device_facts, *beside, sorted(spaces), program_ids is not None)
+    run_flags = () if changes else _run_flags(con, runs)
+    told = (answers, device_facts, *beside, sorted(spaces), program_ids is not None, run_flags)
     return Comparison(warehouse, now, note, metric, relevant, rows, *told)
+
+
+def _run_flags(con: duckdb.DuckDBPyConnection, runs: Mapping[str, int]) -> Sequence[str]:
+    """Return the flags that only the run before says, and those that only the one after says; empty if they agree."""
+    told = dict(ask(con, "compare_run_flags", **runs).rows)
+    before, after = (effective_flags(told.get(run_id)) for run_id in runs.values())
+    if before is None or after is None or before == after:
+        return ()
+    then, now = before.split(), after.split()
+    sides = ([word for word in one if word not in other] for one, other in ((then, now), (now, then)))
+    return [" ".join(words) or "no other" for words in sides]
 
 
 def _of_part(side: Record, part: Part) -> Record:

@@ -78,6 +78,7 @@ _PARTS = {
     "gone": ("Gone from {}", _BEFORE),
     "not compared": ("Not compared in {}", _NOT_COMPARED),
 }
+_LONGEST_FLAGS = 200  # characters
 _EXPLAINED = 5  # programs; with one program asked for, all of its memory spaces
 _SHOWN_CAUSES = 12  # causes of a program on a terminal and in Markdown
 _CAUSES = [
@@ -227,6 +228,9 @@ def warnings(comparison: Comparison) -> list[str]:
         lines.append("Both sides are the same run.")
     lines += _alone_in_a_part(comparison)
     lines += device_notes(comparison)
+    if comparison.run_flags:
+        then, now = (printable(words, _LONGEST_FLAGS) for words in comparison.run_flags)
+        lines.append(f"The runs say that they were compiled with other flags, before: {then}; after: {now}.")
     for side in (before, after):
         if not side["dump_count"]:
             lines.append(
