@@ -100,10 +100,11 @@ def evict(con: duckdb.DuckDBPyConnection, limit: str) -> None:
 
 
 def settle(con: duckdb.DuckDBPyConnection) -> None:
-    """Make a connection answer alike wherever it is opened, and stop at Ctrl-C."""
+    """Make a connection and its cursors answer alike wherever it is opened, and stop at Ctrl-C."""
     interrupts.listen(con)
     interrupts.stop_statements()
-    con.execute("SET TimeZone = 'UTC'")
+    # A cursor is a connection of its own, with what is set for all of them: Polars and pandas ask through one.
+    con.execute("SET GLOBAL TimeZone = 'UTC'")
     with suppress(duckdb.InvalidInputException):  # a notebook without ipywidgets, where none is drawn
         con.execute("SET enable_progress_bar = false")  # DuckDB draws its own on standard output
     con.execute("SET python_enable_replacements = false")  # a table that is not there is no variable of ours
