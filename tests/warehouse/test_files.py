@@ -227,6 +227,19 @@ def test_a_database_of_sqlite_is_no_warehouse(tmp_path):
     assert before == path.read_bytes()
 
 
+@pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
+def test_a_file_of_rows_is_no_warehouse(ending, example_warehouse, tmp_path):
+    """DuckDB would read it into memory, and what is loaded there be gone behind a message of success."""
+    path = tmp_path / f"answer.{ending}"
+    call("query", "SELECT 1 AS a", "--warehouse", example_warehouse, "-o", path)
+    before = path.read_bytes()
+    for verb in (["query", "SELECT 1"], ["build"], ["ingest", *write_dumps(tmp_path / "dumps", [1])]):
+        said = call(*verb, "--warehouse", path)
+        found = f"{path} is no warehouse: expected a database of DuckDB, found a file of another kind"
+        assert (2, True) == (said.code, found in said.err), said.err
+    assert before == path.read_bytes()
+
+
 @pytest.mark.parametrize("name", ['a"b.duckdb', "-w.duckdb"])
 def test_a_warehouse_may_be_called_as_files_are(name, warehouse, tmp_path, monkeypatch):
     """A quotation mark or a leading dash in the name stops no command that writes, publishes or compacts."""
