@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import bufferhouse
 from bufferhouse.errors import UsageError, WarehouseBusy
 from bufferhouse.warehouse import file
 from bufferhouse.warehouse.address import FileAddress, address_of
@@ -213,6 +214,17 @@ def test_a_name_that_another_database_would_answer_to_is_a_wrong_call(name, tmp_
         load_texts(warehouse, [small_dump(1)])
     assert 1 == counts(tmp_path / name)["dumps"]
     assert {name, f"{name}.lock"} == {path.name for path in tmp_path.iterdir()}
+
+
+def test_an_empty_name_is_not_the_warehouse_of_this_folder(example_warehouse, tmp_path, monkeypatch):
+    """`--warehouse "$W"` without a W is a mistake, and must neither read nor write another warehouse."""
+    monkeypatch.setenv("BUFFERHOUSE_WAREHOUSE", str(example_warehouse))
+    monkeypatch.chdir(tmp_path)
+    for verb in (["query", "SELECT 1"], ["ingest", *write_dumps(tmp_path / "dumps", [1])]):
+        said = call(*verb, "--warehouse", "")
+        assert (2, "bufferhouse: --warehouse: expected a file or a lake, found ''\n") == (said.code, said.err)
+    with pytest.raises(UsageError, match="found ''"):
+        bufferhouse.connect("")
 
 
 def test_a_database_of_sqlite_is_no_warehouse(tmp_path):
