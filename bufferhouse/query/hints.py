@@ -120,10 +120,16 @@ def why_empty(con: duckdb.DuckDBPyConnection, parameters: Mapping[str, object] |
     if not runs:
         return "" if is_in_memory else f"the warehouse has no runs yet; {LOADING}"  # what was read is said already
     if not dumps:
-        way_out = "" if is_in_memory else f"; list them with: {REJECTS}"
-        return f"no dump could be read, {counted(rejects, 'reject')}{way_out}"
+        return none_read(con, rejects)
     for name, (sql, what, ways_out) in _KNOWN.items():
         value = given.get(name)
         if value is not None and not execute(con, sql, value=value).fetchone():
             return f"there is no {what} {value!r}; list them with: {ways_out[is_in_memory]}"
     return ""
+
+
+def none_read(con: duckdb.DuckDBPyConnection, rejects: int) -> str:
+    """Return that every dump was refused, and what lists the rejects; those of dumps in no warehouse are said."""
+    [(is_in_memory,)] = con.execute(_IS_IN_MEMORY).fetchall()
+    way_out = "" if is_in_memory else f"; list them with: {REJECTS}"
+    return f"no dump could be read, {counted(rejects, 'reject')}{way_out}"

@@ -71,6 +71,8 @@ def test_an_empty_answer_leads_to_no_warehouse(fleet, tmp_path):
     ask = ["query", "--ask", "footprints"]
     said = call(*ask, "--from", bad.parent).err.splitlines()
     assert "bufferhouse: no rows: no dump could be read, 1 reject" == said[-1]
+    said = call("report", "program", "jit_f", "--from", bad.parent).err.splitlines()
+    assert "bufferhouse: there is no program 'jit_f': no dump could be read, 1 reject" == said[-1]
     said = call(*ask, "--param", "program=nope", "--from", fleet / "seeds").err.splitlines()
     way_out = "list them with: bufferhouse query --from SOURCE --ask find_dump"
     assert f"bufferhouse: no rows: there is no program like 'nope'; {way_out}" == said[-1]
