@@ -14,6 +14,7 @@ from bufferhouse.errors import WarehouseBusy, WarehouseError, first_line
 _LAST_TASKS = 0.01  # seconds
 _LITTLE = "1MB"
 _SQLITE = b"SQLite format 3\0"
+_IN_MEMORY = "Cannot launch in-memory database"  # DuckDB, of rows that it would read into memory
 
 
 def connect(path: Path | None, *, read_only: bool, wait: float) -> duckdb.DuckDBPyConnection:
@@ -27,7 +28,7 @@ def connect(path: Path | None, *, read_only: bool, wait: float) -> duckdb.DuckDB
         return duckdb.connect()
     for is_last in tries(wait):
         try:
-            return duckdb.connect(str(path.absolute()), read_only=read_only)  # `ab:c` would be another database's
+            con = duckdb.connect(str(path.absolute()), read_only=read_only)  # `ab:c` would be another database's
         except duckdb.IOException as error:
             if not faults.is_locked(error):
                 _check_kind(path)
@@ -39,7 +40,24 @@ def connect(path: Path | None, *, read_only: bool, wait: float) -> duckdb.DuckDB
                     "try again later, or wait for it with --wait SECONDS"
                 ) from None
         except duckdb.Error as error:
-            raise WarehouseError(f"{path} is no warehouse: {first_line(error)}") from None
+            raise (
+                _of_another_kind(path)
+                if _IN_MEMORY in str(error)
+                else WarehouseError(f"{path} is no warehouse: {first_line(error)}")
+            ) from None
+        # Of a file called .csv, .json or .parquet that holds such rows DuckDB makes views, in memory: what is written
+        # would be lost without a word.
+        [(own,)] = con.execute(
+            "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
+        ).fetchall()
+        if own is None:
+            con.close()
+            raise _of_another_kind(path)
+        return con
+
+
+def _of_another_kind(path: Path) -> WarehouseError:
+    return WarehouseError(f"{path} is no warehouse: expected a database of DuckDB, found a file of another kind")
 
 
 def _check_kind(path: Path) -> None:
@@ -100,10 +118,11 @@ def evict(con: duckdb.DuckDBPyConnection, limit: str) -> None:
 
 
 def settle(con: duckdb.DuckDBPyConnection) -> None:
-    """Make a connection answer alike wherever it is opened, and stop at Ctrl-C."""
+    """Make a connection and its cursors answer alike wherever it is opened, and stop at Ctrl-C."""
     interrupts.listen(con)
     interrupts.stop_statements()
-    con.execute("SET TimeZone = 'UTC'")
+    # A cursor is a connection of its own, with what is set for all of them: Polars and pandas ask through one.
+    con.execute("SET GLOBAL TimeZone = 'UTC'")
     with suppress(duckdb.InvalidInputException):  # a notebook without ipywidgets, where none is drawn
         con.execute("SET enable_progress_bar = false")  # DuckDB draws its own on standard output
     con.execute("SET python_enable_replacements = false")  # a table that is not there is no variable of ours

@@ -18,6 +18,7 @@ _OWN_SUGGESTION = re.compile(r'Did you mean "[^"\n]*"\?\n*')
 _SHOWN = 4
 LOADING = "load dumps with: bufferhouse ingest SOURCE"
 REJECTS = "bufferhouse rejects ls"
+_DUMPS = "bufferhouse query --from SOURCE --ask find_dump"
 _NAMES = """
     SELECT schema_name || '.' || view_name AS name FROM duckdb_views()
     WHERE NOT internal AND schema_name IN ('marts', 'staging', 'intermediate', 'checks', 'raw')
@@ -36,22 +37,24 @@ _HELD = """
         (SELECT COUNT(*) FROM raw.runs), (SELECT COUNT(*) FROM raw.dumps),
         (SELECT COUNT(*) FROM raw.rejects WHERE state = 'open')
 """
-# The parameters of the cookbook that name something: whether there is one, what it is, and where all are listed.
+_IS_IN_MEMORY = "SELECT path IS NULL FROM duckdb_databases() WHERE database_name = current_database()"
+# The parameters of the cookbook that name something: whether there is one, what it is, and where all are listed: those
+# of a warehouse, and those of dumps that are in none.
 _KNOWN = {
     "program": (
         "SELECT 1 FROM marts.observations_v1 WHERE program_name LIKE CAST($value AS VARCHAR) LIMIT 1",
         "program like",
-        "list them with: bufferhouse programs",
+        ("bufferhouse programs", _DUMPS),
     ),
     "run": (
         "SELECT 1 FROM raw.runs WHERE run_name = CAST($value AS VARCHAR)",
         "run",
-        "list them with: bufferhouse runs ls",
+        ("bufferhouse runs ls", _DUMPS),
     ),
     "memory_space": (
         "SELECT 1 FROM raw.allocations WHERE memory_space = TRY_CAST($value AS INTEGER) LIMIT 1",
         "allocation in memory space",
-        "list them with: bufferhouse query --ask memory_spaces_of_programs",
+        ("bufferhouse query --ask memory_spaces_of_programs", "bufferhouse query --from SOURCE --ask memory_by_run"),
     ),
 }
 # The layers in the order in which people should read them.
@@ -113,12 +116,20 @@ def why_empty(con: duckdb.DuckDBPyConnection, parameters: Mapping[str, object] |
     """Return why an answer has no row and the way out, as far as the warehouse and the parameters tell; else ''."""
     given = parameters or {}
     runs, dumps, rejects = con.execute(_HELD).fetchone()
+    [(is_in_memory,)] = con.execute(_IS_IN_MEMORY).fetchall()
     if not runs:
-        return f"the warehouse has no runs yet; {LOADING}"
+        return "" if is_in_memory else f"the warehouse has no runs yet; {LOADING}"  # what was read is said already
     if not dumps:
-        return f"no dump could be read, {counted(rejects, 'reject')}; list them with: {REJECTS}"
-    for name, (sql, what, way_out) in _KNOWN.items():
+        return none_read(con, rejects)
+    for name, (sql, what, ways_out) in _KNOWN.items():
         value = given.get(name)
         if value is not None and not execute(con, sql, value=value).fetchone():
-            return f"there is no {what} {value!r}; {way_out}"
+            return f"there is no {what} {value!r}; list them with: {ways_out[is_in_memory]}"
     return ""
+
+
+def none_read(con: duckdb.DuckDBPyConnection, rejects: int) -> str:
+    """Return that every dump was refused, and what lists the rejects; those of dumps in no warehouse are said."""
+    [(is_in_memory,)] = con.execute(_IS_IN_MEMORY).fetchall()
+    way_out = "" if is_in_memory else f"; list them with: {REJECTS}"
+    return f"no dump could be read, {counted(rejects, 'reject')}{way_out}"

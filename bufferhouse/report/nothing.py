@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import duckdb
 
-from bufferhouse.errors import UsageError, counted
-from bufferhouse.query.hints import LOADING, REJECTS
+from bufferhouse.errors import UsageError
+from bufferhouse.query.hints import LOADING, none_read
 from bufferhouse.query.statements import Record, ask
 
 _SHOWN_REJECTS = 10
@@ -35,8 +35,7 @@ def nothing_of(con: duckdb.DuckDBPyConnection, what: str) -> NothingToShow:
     held = held_by(con)
     if not held.overview["run_count"]:
         return NothingToShow(what, f"no runs yet; {LOADING}", held)
-    rejects = counted(held.overview["reject_count"], "reject")
-    return NothingToShow(what, f"no dump could be read, {rejects}; list them with: {REJECTS}", held)
+    return NothingToShow(what, none_read(con, held.overview["reject_count"]), held)
 
 
 def held_by(con: duckdb.DuckDBPyConnection) -> Held:

@@ -297,6 +297,8 @@ def address_of(
     """
     if isinstance(given, Address):
         return given
+    if given == "":  # a variable that was never set, most likely: another warehouse would be read, or written to
+        raise UsageError("--warehouse: expected a file or a lake, found ''")
     given = given or os.environ.get("BUFFERHOUSE_WAREHOUSE") or "warehouse.duckdb"
     if not isinstance(given, str) or not given.startswith(PREFIX):
         if _ELSEWHERE.match(os.fspath(given)):

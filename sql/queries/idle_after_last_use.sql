@@ -1,4 +1,4 @@
--- Which temporaries are kept alive longest after their last use?
+-- Which temporaries are kept alive after their last use, the largest first, and for how long?
 -- topic: Lifetimes
 -- param: program = '%'  pattern of program names
 -- param: memory_space = 0  memory space

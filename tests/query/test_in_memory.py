@@ -63,6 +63,23 @@ def test_a_source_without_a_dump_is_said(tmp_path):
     assert said == call("report", "fleet", "--from", tmp_path).err
 
 
+def test_an_empty_answer_leads_to_no_warehouse(fleet, tmp_path):
+    """What `rejects ls` and `programs` would list is not what was read."""
+    bad = tmp_path / "run" / "x-buffer-assignment.txt"
+    bad.parent.mkdir()
+    bad.write_bytes(b"nonsense\n")
+    ask = ["query", "--ask", "footprints"]
+    said = call(*ask, "--from", bad.parent).err.splitlines()
+    assert "bufferhouse: no rows: no dump could be read, 1 reject" == said[-1]
+    said = call("report", "program", "jit_f", "--from", bad.parent).err.splitlines()
+    assert "bufferhouse: there is no program 'jit_f': no dump could be read, 1 reject" == said[-1]
+    said = call(*ask, "--param", "program=nope", "--from", fleet / "seeds").err.splitlines()
+    way_out = "list them with: bufferhouse query --from SOURCE --ask find_dump"
+    assert f"bufferhouse: no rows: there is no program like 'nope'; {way_out}" == said[-1]
+    said = call(*ask, "--param", "memory_space=9", "--from", fleet / "seeds").err.splitlines()
+    assert said[-1].endswith("; list them with: bufferhouse query --from SOURCE --ask memory_by_run")
+
+
 def test_archives_that_are_passed_by_are_named(tmp_path):
     """As ingest names them: what lies in them is in no answer."""
     [dump] = write_dumps(tmp_path / "run", [1])

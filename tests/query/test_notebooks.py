@@ -27,6 +27,18 @@ def test_marts_are_on_the_search_path(own_warehouse):
         assert [("UTC",)] == con.sql("SELECT current_setting('TimeZone')").fetchall()
 
 
+def test_a_cursor_answers_as_the_connection_does(own_warehouse, monkeypatch):
+    """Polars asks through a cursor: a mart needs its schema there, and a day begins in UTC wherever it is asked."""
+    day = "SELECT CAST(date_trunc('day', TIMESTAMPTZ '2026-01-01 23:30:00+00') AS VARCHAR) FROM marts.runs LIMIT 1"
+    code = (
+        f"import bufferhouse, polars; con = bufferhouse.connect({str(own_warehouse)!r});"
+        f'print(polars.read_database("""{day}""", con).item(), con.sql("""{day}""").fetchone()[0])'
+    )
+    monkeypatch.setenv("TZ", "Asia/Kolkata")
+    outcome = run(code=code)
+    assert (0, "2026-01-01 00:00:00+00 2026-01-01 00:00:00+00\n") == (outcome.code, outcome.out), outcome.err
+
+
 def test_it_reads_and_never_writes(own_warehouse):
     """Nothing can be changed through it; a table of the notebook can be joined."""
     with bufferhouse.connect(str(own_warehouse)) as con:

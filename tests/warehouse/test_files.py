@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import bufferhouse
 from bufferhouse.errors import UsageError, WarehouseBusy
 from bufferhouse.warehouse import file
 from bufferhouse.warehouse.address import FileAddress, address_of
@@ -215,6 +216,17 @@ def test_a_name_that_another_database_would_answer_to_is_a_wrong_call(name, tmp_
     assert {name, f"{name}.lock"} == {path.name for path in tmp_path.iterdir()}
 
 
+def test_an_empty_name_is_not_the_warehouse_of_this_folder(example_warehouse, tmp_path, monkeypatch):
+    """`--warehouse "$W"` without a W is a mistake, and must neither read nor write another warehouse."""
+    monkeypatch.setenv("BUFFERHOUSE_WAREHOUSE", str(example_warehouse))
+    monkeypatch.chdir(tmp_path)
+    for verb in (["query", "SELECT 1"], ["ingest", *write_dumps(tmp_path / "dumps", [1])]):
+        said = call(*verb, "--warehouse", "")
+        assert (2, "bufferhouse: --warehouse: expected a file or a lake, found ''\n") == (said.code, said.err)
+    with pytest.raises(UsageError, match="found ''"):
+        bufferhouse.connect("")
+
+
 def test_a_database_of_sqlite_is_no_warehouse(tmp_path):
     path = tmp_path / "w.duckdb"
     with closing(sqlite3.connect(path)) as con, con:
@@ -223,6 +235,19 @@ def test_a_database_of_sqlite_is_no_warehouse(tmp_path):
     for verb in (["query", "SELECT 1"], ["build"], ["ingest", *write_dumps(tmp_path / "dumps", [1])]):
         said = call(*verb, "--warehouse", path)
         found = f"{path} is no warehouse: expected a database of DuckDB, found one of SQLite"
+        assert (2, True) == (said.code, found in said.err), said.err
+    assert before == path.read_bytes()
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
+def test_a_file_of_rows_is_no_warehouse(ending, example_warehouse, tmp_path):
+    """DuckDB would read it into memory, and what is loaded there be gone behind a message of success."""
+    path = tmp_path / f"answer.{ending}"
+    call("query", "SELECT 1 AS a", "--warehouse", example_warehouse, "-o", path)
+    before = path.read_bytes()
+    for verb in (["query", "SELECT 1"], ["build"], ["ingest", *write_dumps(tmp_path / "dumps", [1])]):
+        said = call(*verb, "--warehouse", path)
+        found = f"{path} is no warehouse: expected a database of DuckDB, found a file of another kind"
         assert (2, True) == (said.code, found in said.err), said.err
     assert before == path.read_bytes()
 
