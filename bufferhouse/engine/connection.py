@@ -45,15 +45,20 @@ def connect(path: Path | None, *, read_only: bool, wait: float) -> duckdb.DuckDB
                 if _IN_MEMORY in str(error)
                 else WarehouseError(f"{path} is no warehouse: {first_line(error)}")
             ) from None
-        # Of a file called .csv, .json or .parquet that holds such rows DuckDB makes views, in memory: what is written
-        # would be lost without a word.
-        [(own,)] = con.execute(
-            "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
-        ).fetchall()
-        if own is None:
-            con.close()
-            raise _of_another_kind(path)
-        return con
+        else:
+            _check_file(con, path)
+            return con
+
+
+def _check_file(con: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Refuse rows in the place of a database: of a file called .csv, .json or .parquet DuckDB makes views, in memory.
+
+    What is written there would be lost without a word.
+    """
+    [(own,)] = con.execute("SELECT path FROM duckdb_databases() WHERE database_name = current_database()").fetchall()
+    if own is None:
+        con.close()
+        raise _of_another_kind(path)
 
 
 def _of_another_kind(path: Path) -> WarehouseError:
