@@ -14,7 +14,6 @@ from bufferhouse.errors import WarehouseBusy, WarehouseError, first_line
 _LAST_TASKS = 0.01  # seconds
 _LITTLE = "1MB"
 _SQLITE = b"SQLite format 3\0"
-_IN_MEMORY = "Cannot launch in-memory database"  # DuckDB, of rows that it would read into memory
 
 
 def connect(path: Path | None, *, read_only: bool, wait: float) -> duckdb.DuckDBPyConnection:
@@ -42,7 +41,7 @@ def connect(path: Path | None, *, read_only: bool, wait: float) -> duckdb.DuckDB
         except duckdb.Error as error:
             raise (
                 _of_another_kind(path)
-                if _IN_MEMORY in str(error)
+                if faults.is_of_rows(error)
                 else WarehouseError(f"{path} is no warehouse: {first_line(error)}")
             ) from None
         else:

@@ -12,6 +12,7 @@ from bufferhouse.errors import SourceUnavailable, UsageError, WarehouseBusy, War
 
 _NO_SPACE = ("No space left on device", "Disk quota exceeded", "File too large", "File size limit exceeded")
 _DAMAGED = ("Corrupt database file", "Could not read enough bytes")
+_OF_ROWS = "Cannot launch in-memory database"  # read-only, of rows that it would read into memory
 _LOCKED = ("Could not set lock", "Conflicting lock")
 _NO_LAKE = "creating a new DuckLake is explicitly disabled"  # the catalog's database is there, and no lake is in it
 _EXPIRED = "No snapshot found at version"  # somebody compacted the lake since it was opened to read
@@ -81,6 +82,11 @@ def damage(path: object, error: Exception) -> WarehouseError | None:
     if not any(reason in str(error) for reason in _DAMAGED):
         return None
     return WarehouseError(f"{path} is damaged: {reason(error)}; restore a copy (docs/operations.md)")
+
+
+def is_of_rows(error: Exception) -> bool:
+    """Return whether a file that is opened to read is none of DuckDB, but one of rows: CSV, JSON or Parquet."""
+    return _OF_ROWS in str(error)
 
 
 def is_locked(error: Exception) -> bool:

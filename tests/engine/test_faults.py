@@ -20,7 +20,7 @@ sys.stdin.readline()
 """
 KINDS = (
     faults.lacks_space, faults.is_locked, faults.is_no_lake, faults.is_expired, faults.wants_buckets, faults.is_away,
-    faults.fills_temporary_files, faults.is_closed,
+    faults.fills_temporary_files, faults.is_closed, faults.is_of_rows,
 )  # fmt: skip
 
 
@@ -44,6 +44,15 @@ def test_a_database_of_another_process_is_locked(tmp_path):
     assert [faults.is_locked] == kinds(caught.value)
     assert f"PID {holding.pid}" == faults.holder(caught.value)
     assert "its number is not known" == faults.holder(ValueError("x"))
+
+
+def test_rows_in_the_place_of_a_database_are_no_database(tmp_path):
+    """DuckDB opens such a file in memory, but not to read only."""
+    path = tmp_path / "x.csv"
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(duckdb.Error) as caught:
+        duckdb.connect(str(path), read_only=True)
+    assert [faults.is_of_rows] == kinds(caught.value)
 
 
 def test_a_full_disk_is_told_from_other_faults(tmp_path):
