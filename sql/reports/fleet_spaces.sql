@@ -1,28 +1,13 @@
 -- The tables of the fleet report: how many series each holds, and how many of these moved.
 -- grain: platform, track, memory_space
-WITH newest AS (
+WITH newest_runs AS (
     SELECT
         platform,
         track,
         device_kind,
-        MAX(run_order) AS run_order
+        ARG_MAX(run_id, run_order) AS run_id
     FROM fleet_series_runs
     GROUP BY platform, track, device_kind
-),
-
-newest_runs AS (
-    SELECT DISTINCT
-        r.platform,
-        r.track,
-        r.device_kind,
-        r.run_id
-    FROM fleet_series_runs AS r
-    INNER JOIN newest AS n
-        ON
-            r.run_order = n.run_order
-            AND r.platform IS NOT DISTINCT FROM n.platform
-            AND r.track IS NOT DISTINCT FROM n.track
-            AND r.device_kind IS NOT DISTINCT FROM n.device_kind
 ),
 
 series_counts AS (
