@@ -1,7 +1,7 @@
 """What a report reads: a warehouse, or dumps in memory, and the run or the programs that a word means there."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,7 +9,7 @@ from datetime import datetime
 import duckdb
 
 from bufferhouse.errors import UsageError, did_you_mean
-from bufferhouse.query.statements import Answer, ask
+from bufferhouse.query.statements import Answer, Record, ask
 from bufferhouse.report.nothing import nothing_of
 from bufferhouse.report.text.figures import printable
 from bufferhouse.warehouse.open import Place, reading
@@ -71,8 +71,9 @@ def find_programs(con: duckdb.DuckDBPyConnection, word: str) -> list[int]:
     if not con.execute("SELECT 1 FROM raw.dumps LIMIT 1").fetchone():
         raise nothing_of(con, f"there is no program {printable(word, 80)!r}")
     known = ask(con, "program_matches", word="").records
-    if whole := rounded_from(word.removeprefix("#"), (row["program_id"] for row in known)):
-        raise UsageError(f"there is no program {word!r}; {ROUNDED} {' or '.join(map(str, whole))}?")
+    if whole := rounded_from(word, known):
+        ids = " or ".join(str(row["program_id"]) for row in whole)
+        raise UsageError(f"there is no program {printable(word, 80)!r}; {ROUNDED} {ids}?")
     names = sorted({row["program_name"] for row in known})
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     hint = (
@@ -81,10 +82,10 @@ def find_programs(con: duckdb.DuckDBPyConnection, word: str) -> list[int]:
     raise UsageError(f"there is no program {printable(word, 80)!r}{hint}")
 
 
-def rounded_from(word: str, ids: Iterable[int]) -> list[int]:
-    """Return the ids that become the number of a word where a reader of JSON keeps numbers as doubles."""
+def rounded_from(word: str, programs: Sequence[Record]) -> list[Record]:
+    """Return the programs whose id becomes the number of a word where a reader of JSON keeps numbers as doubles."""
     try:
-        number = float(word)
+        number = float(word.removeprefix("#"))
     except ValueError:
         return []
-    return [one for one in ids if float(one) == number]
+    return [row for row in programs if float(row["program_id"]) == number]

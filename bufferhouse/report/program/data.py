@@ -214,8 +214,7 @@ def _program_id(con: duckdb.DuckDBPyConnection, word: str, run_id: int | None) -
     known = ask(con, "program_matches", word="").records
     if not known:
         raise nothing_of(con, f"there is no program {shown!r}")
-    if whole := rounded_from(word.removeprefix("#"), (row["program_id"] for row in known)):
-        rounded = [row for row in known if row["program_id"] in whole]
+    if rounded := rounded_from(word, known):
         raise UsageError(f"there is no program {shown!r}; {ROUNDED}:\n{_listed(rounded)}")
     near = [row for row in known if word.lower() in row["program_name"].lower()] or known
     raise UsageError(
