@@ -17,6 +17,7 @@ from bufferhouse.compare.pairing import RESHAPED, Dump, Pair
 from bufferhouse.compare.sizes import Sizes, metric_bytes
 from bufferhouse.config.threshold import Threshold
 from bufferhouse.lock.entry import PEAK_SITES, Entry, Lock, Site, Space
+from bufferhouse.sources.flags import differing
 
 METRICS = ("reserved", "occupied")
 ANY_GROWTH = Threshold(0.0, 1)
@@ -298,9 +299,9 @@ def _order(row: Compared) -> tuple:
     )
 
 
-def _flags(differing: Sequence[str], known: Sequence[str]) -> str:
+def _flags(words: Sequence[str], known: str) -> str:
     """Return the flags that the other side lacks; without any, whether that is known: a lock keeps none for both."""
-    return " ".join(differing) or ("no such flag" if known else "none, or not known")
+    return " ".join(words) or ("no such flag" if known else "none, or not known")
 
 
 def changed_builds(held: Held) -> list[tuple[str, str, str, int]]:
@@ -311,7 +312,6 @@ def changed_builds(held: Held) -> list[tuple[str, str, str, int]]:
         if old.compiler and new.compiler and old.compiler != new.compiler:
             seen[new.chip, old.compiler, new.compiler] += 1
         if old.flags != new.flags:
-            then, now = old.flags.split(), new.flags.split()
-            gone, come = ([word for word in one if word not in other] for one, other in ((then, now), (now, then)))
-            seen[new.chip, _flags(gone, then), _flags(come, now)] += 1
+            gone, come = differing(old.flags, new.flags)
+            seen[new.chip, _flags(gone, old.flags), _flags(come, new.flags)] += 1
     return [(*change, count) for change, count in seen.most_common()]

@@ -34,6 +34,12 @@ def effective_flags(xla_flags: str | None) -> str | None:
     return " ".join(given[name] for name in sorted(given))
 
 
+def differing(before: str, after: str) -> tuple[list[str], list[str]]:
+    """Return the flags of `effective_flags` that only the one side has, and those that only the other has."""
+    then, now = before.split(), after.split()
+    return [word for word in then if word not in now], [word for word in now if word not in then]
+
+
 def is_effective(name: str) -> bool:
     """Say whether the flag of a name may change what is compiled."""
     return not _NO_MATTER.search(name)

@@ -18,7 +18,7 @@ from bufferhouse.report.compare.donations import donation_records
 from bufferhouse.report.compare.flags import flag_records
 from bufferhouse.report.compare.records import cause_records, program_records
 from bufferhouse.report.opening import find_programs, find_run, opened
-from bufferhouse.sources.flags import effective_flags
+from bufferhouse.sources.flags import differing, effective_flags
 from bufferhouse.warehouse.open import Place
 from bufferhouse.warehouse.run_names import is_name
 
@@ -194,10 +194,10 @@ def comparison_of(
         "compare_causes": Answer.of(cause_records(rows, programs)),
     }
     beside = flag_records(changes, programs), donation_records(lost, programs)
-    now = datetime.now(UTC)
-    run_flags = () if changes else _run_flags(con, runs)
-    told = (answers, device_facts, *beside, sorted(spaces), program_ids is not None, run_flags)
-    return Comparison(warehouse, now, note, metric, relevant, rows, *told)
+    return Comparison(
+        warehouse, datetime.now(UTC), note, metric, relevant, rows, answers, device_facts, *beside, sorted(spaces),
+        is_part=program_ids is not None, run_flags=() if changes else _run_flags(con, runs),
+    )  # fmt: skip
 
 
 def _run_flags(con: duckdb.DuckDBPyConnection, runs: Mapping[str, int]) -> Sequence[str]:
@@ -206,9 +206,7 @@ def _run_flags(con: duckdb.DuckDBPyConnection, runs: Mapping[str, int]) -> Seque
     before, after = (effective_flags(told.get(run_id)) for run_id in runs.values())
     if before is None or after is None or before == after:
         return ()
-    then, now = before.split(), after.split()
-    sides = ([word for word in one if word not in other] for one, other in ((then, now), (now, then)))
-    return [" ".join(words) or "no other" for words in sides]
+    return [" ".join(words) or "no other" for words in differing(before, after)]
 
 
 def _of_part(side: Record, part: Part) -> Record:
