@@ -97,6 +97,7 @@ def lock(
     Example: bufferhouse lock --check /tmp/dumps --comment comment.md
     """
     from bufferhouse.lock.file import Mendable, held, read_mendable, updated, write_lock
+    from bufferhouse.report.text.figures import some_of
 
     _check_call(check, update, accept, why)
     if check:
@@ -134,9 +135,8 @@ def lock(
     chips = ", ".join(new.chips)
     say(f"{file}: {counted(len(new.entries), 'program')} ({chips}), {len(moved):,} written")
     if removed:
-        named = ", ".join(map(printable, sorted(removed)[:_MOST_NAMED]))
-        others = f" and {len(removed) - _MOST_NAMED:,} more" if len(removed) > _MOST_NAMED else ""
-        say(f"no dump of {named}{others}: no longer in {file}; --update keeps what has no dump")
+        named = some_of(sorted(removed), _MOST_NAMED, 120)
+        say(f"no dump of {named}: no longer in {file}; --update keeps what has no dump")
     if fresh.refused:
         raise typer.Exit(1)
 

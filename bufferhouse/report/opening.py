@@ -11,7 +11,7 @@ import duckdb
 from bufferhouse.errors import UsageError, did_you_mean
 from bufferhouse.query.statements import Answer, Record, ask
 from bufferhouse.report.nothing import nothing_of
-from bufferhouse.report.text.figures import printable
+from bufferhouse.report.text.figures import printable, some_of
 from bufferhouse.warehouse.open import Place, reading
 from bufferhouse.warehouse.run_names import find
 
@@ -75,10 +75,7 @@ def find_programs(con: duckdb.DuckDBPyConnection, word: str) -> list[int]:
         ids = " or ".join(str(row["program_id"]) for row in whole)
         raise UsageError(f"there is no program {printable(word, 80)!r}; {ROUNDED} {ids}?")
     names = sorted({row["program_name"] for row in known})
-    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    hint = (
-        did_you_mean(word, names, 3) or f"; there are: {', '.join(printable(one, 80) for one in names[:_NAMED])}{more}"
-    )
+    hint = did_you_mean(word, names, 3) or f"; there are: {some_of(names, _NAMED, 80)}"
     raise UsageError(f"there is no program {printable(word, 80)!r}{hint}")
 
 

@@ -11,7 +11,7 @@ from bufferhouse.report.compare.data import Comparison
 from bufferhouse.report.compare.records import key_of
 from bufferhouse.report.compare.sections import METRIC_NAMES, exactly, title, warnings
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_title
+from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, some_of, space_title
 from bufferhouse.report.text.github import annotation
 from bufferhouse.report.text.sections import Section
 
@@ -168,10 +168,8 @@ def _come_and_gone(comparison: Comparison) -> list[str]:
         for thing, is_further in (("program", False), ("further dump", True)):
             rows = [row for row in comparison.programs if row["status"] == status]
             names = list(dict.fromkeys(row["program_label"] for row in rows if row["is_further_dump"] == is_further))
-            more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
             if names:
-                named = ", ".join(printable(name, 120) for name in names[:_MOST_NAMED])
-                said.append(f"{counted(len(names), thing)} {status}: {named}{more}")
+                said.append(f"{counted(len(names), thing)} {status}: {some_of(names, _MOST_NAMED, 120)}")
     return said
 
 

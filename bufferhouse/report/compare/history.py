@@ -1,6 +1,6 @@
 """The history of a program and the causes of its changes: read from the warehouse, and written as text."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -20,7 +20,7 @@ from bufferhouse.report.compare.sections import METRIC_NAMES, cause_section
 from bufferhouse.report.compare.text import with_causes
 from bufferhouse.report.opening import find_programs, opened
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_title, sparkline
+from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, some_of, space_title, sparkline
 from bufferhouse.report.text.screen import cut, report_text
 from bufferhouse.report.text.sections import Section, plain_json
 from bufferhouse.warehouse.open import Place
@@ -108,7 +108,8 @@ def _refused_notes(con: duckdb.DuckDBPyConnection, series: Sequence[Series]) -> 
                 names[run["run_id"]] = run["run_name"]
     if not names:
         return []
-    return [f"{counted(len(names), 'run')} without it had refused dumps, which may be of it: {_named(names.values())}."]
+    named = some_of(names.values(), _NAMED, 60)
+    return [f"{counted(len(names), 'run')} without it had refused dumps, which may be of it: {named}."]
 
 
 def _variant_notes(series: Sequence[Series]) -> list[str]:
@@ -119,14 +120,8 @@ def _variant_notes(series: Sequence[Series]) -> list[str]:
         return []
     return [
         f"{counted(len(names), 'run')} with several different dumps of it, of which the largest stands for the run: "
-        f"{_named(names.values())}."
+        f"{some_of(names.values(), _NAMED, 60)}."
     ]
-
-
-def _named(names: Collection[str]) -> str:
-    """Return the first of some names of runs, and how many more there are."""
-    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    return ", ".join(printable(name, 60) for name in [*names][:_NAMED]) + more
 
 
 def blame_text(blamed: Blamed, form: str, *, exact: bool) -> str:

@@ -15,7 +15,7 @@ from bufferhouse.query.statements import Answer, Record, ask, ask_each
 from bufferhouse.report.nothing import NothingToShow, held_by, nothing_of
 from bufferhouse.report.opening import ROUNDED, Answers, find_run, opened, rounded_from
 from bufferhouse.report.program.savings import MAPPED, savings_of
-from bufferhouse.report.text.figures import printable
+from bufferhouse.report.text.figures import printable, some_of
 from bufferhouse.report.text.screen import shortened
 from bufferhouse.warehouse.open import Place
 from bufferhouse.whatif.space import read_space
@@ -244,9 +244,8 @@ def _dump(con: duckdb.DuckDBPyConnection, dumps: Sequence[Record], run_id: int |
         return meant[0]
     run = next(row for row in ask(con, "fleet_runs").records if row["run_id"] == run_id)
     name, shown = printable(dumps[0]["program_name"], 80), printable(run["run_name"], 80)
-    runs = list(dict.fromkeys(printable(row["run_name"], 60) for row in reversed(dumps)))
-    more = f", … and {len(runs) - _SHOWN_CANDIDATES} more" if len(runs) > _SHOWN_CANDIDATES else ""
-    others = f"runs that have {name}: {', '.join(runs[:_SHOWN_CANDIDATES])}{more}"
+    runs = dict.fromkeys(row["run_name"] for row in reversed(dumps))
+    others = f"runs that have {name}: {some_of(runs, _SHOWN_CANDIDATES, 60)}"
     if run["dump_count"]:
         raise UsageError(f"run {shown!r} has no dump of it; {others}")
     rejects = counted(run["reject_count"], "reject")

@@ -1,7 +1,8 @@
 """Numbers and names for people."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
+from itertools import islice
 
 from bufferhouse import redaction
 from bufferhouse.query.statements import Record
@@ -80,6 +81,12 @@ def printable(text: str, limit: int | None = None) -> str:
         return text
     tail = limit // 2
     return f"{text[: limit - tail - 1]}…{text[-tail:]}"
+
+
+def some_of(names: Collection[str], most: int, limit: int) -> str:
+    """Return the first names, each `printable` within a limit, and how many more there are: a, b and 3 more."""
+    named = ", ".join(printable(name, limit) for name in islice(names, most))
+    return named if len(names) <= most else f"{named} and {len(names) - most:,} more"
 
 
 def sparkline(values: Sequence[int | None]) -> str:
