@@ -161,8 +161,10 @@ def compare(
         # An entry for a program that this call leaves out is not stale.
         accepted = [entry for entry in accepted if any(entry.covers(row) for row in comparison.rows)]
     room = _headroom(share, comparison.after) if share is not None else None
-    verdict = judge(comparison.rows, limit, accepted, reshaped or "fail", room) if limit else None
-    gate = (verdict, limit) if verdict else None
+    gate = None
+    if limit:
+        is_partial = bool(comparison.after["refused_dump_count"])
+        gate = judge(comparison.rows, limit, accepted, reshaped or "fail", room, is_partial=is_partial), limit
 
     def page() -> str:
         from bufferhouse.report.compare.page import compare_page  # Altair takes half a second to import
@@ -173,7 +175,7 @@ def compare(
     if gate and html is not None and output_format == "table":
         give(text)  # why the command fails belongs into the log of CI
     deliver(text, comparison.note, page, html, output_format)
-    if verdict and not verdict.is_passed:
+    if gate and not gate[0].is_passed:
         raise typer.Exit(1)
 
 

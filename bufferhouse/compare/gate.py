@@ -78,14 +78,18 @@ def judge(
     accepted: Sequence[Accepted] = (),
     reshaped: str = "fail",
     headroom: Headroom | None = None,
+    *,
+    is_partial: bool = False,
 ) -> Verdict:
     """Return the rows that grew over the limit. A row that shrank, is new or is gone is no offence.
 
     `reshaped` is one of `RESHAPED_MODES`: the growth of reshaped programs is an offence, a warning, or not looked at.
-    With `headroom` each program of the run after must leave so much room.
+    With `headroom` each program of the run after must leave so much room. `is_partial` is whether dumps of the run
+    after were refused: an entry about a program that is missing there is not called stale.
     """
     rows = list(rows)
     known = [row for row in rows if row.delta_bytes is not None]
+    unknown = [row for row in rows if row.is_unknown]
     ignored = [row for row in known if reshaped == "ignore" and row.status == RESHAPED]
     compared = [row for row in known if reshaped != "ignore" or row.status != RESHAPED]
     grown = [row for row in compared if row.delta_bytes > 0 and limit.is_crossed(row.before_bytes, row.delta_bytes)]
@@ -101,8 +105,13 @@ def judge(
     return Verdict(
         offenders,
         list(let_through.values()),
-        # Whether an entry is needed by a row that was not looked at, nobody knows.
-        [entry for entry in accepted if not any(entry.covers(row) for row in (*grown, *ignored))],
+        # Whether an entry is needed by a row that was not judged, or by a dump that was refused, nobody knows.
+        [
+            entry
+            for entry in accepted
+            if not any(entry.covers(row) for row in (*grown, *ignored, *unknown))
+            and (not is_partial or any(entry.covers(row) for row in known))
+        ],
         len(compared),
         [row for row in refused if id(row) in silenced],
         [row for row in rows if headroom and headroom.lacks(row)],

@@ -1,12 +1,14 @@
 """A gate lets through what was accepted and nothing else, and complains about what nobody needs any more."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from bufferhouse.compare.compare import CHANGED, NEW, NOT_COMPARED, UNCHANGED, Compared
+from bufferhouse.compare.compare import CHANGED, GONE, NEW, NOT_COMPARED, UNCHANGED, Compared
 from bufferhouse.compare.gate import Accepted, Headroom, judge, read_accepted
 from bufferhouse.compare.pairing import Dump, Pair
+from bufferhouse.compare.sizes import Sizes
 from bufferhouse.config.threshold import parse_threshold
 from bufferhouse.errors import UsageError
 
@@ -59,6 +61,18 @@ def test_an_entry_that_nothing_needs_is_stale():
     for rows in ([row("jit_f", 100 * MIB, 100 * MIB)], [row("jit_other", MIB, MIB)]):
         verdict = judge(rows, LIMIT, [entry])
         assert ([], [], [entry], True) == (*verdict[:3], verdict.is_passed)
+
+
+def test_an_entry_that_a_refused_dump_may_need_is_not_stale():
+    """Whether a program grew is not known where its dump was refused, or where its bytes are not known."""
+    entry = Accepted("jit_f", 0, 200 * MIB, "a larger batch")
+    other, gone = row("jit_other", MIB, MIB), row("jit_f", MIB, None, status=GONE)
+    for rows in ([other], [gone, other]):
+        assert [] == judge(rows, LIMIT, [entry], is_partial=True).stale
+        assert [entry] == judge(rows, LIMIT, [entry]).stale
+    assert [entry] == judge([row("jit_f", MIB, MIB)], LIMIT, [entry], is_partial=True).stale
+    nothing = Sizes(MIB, None, None, 0, 0, 0, 0)
+    assert [] == judge([replace(row("jit_f", MIB, None), before=nothing, after=nothing)], LIMIT, [entry]).stale
 
 
 def test_an_accept_file_is_read(tmp_path: Path):
