@@ -4,7 +4,7 @@ import io
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Annotated, Any, BinaryIO
 
 import typer
@@ -20,7 +20,6 @@ from bufferhouse.commands.options import (
 )
 from bufferhouse.commands.report import HtmlOption, deliver
 from bufferhouse.errors import UsageError
-from bufferhouse.redaction import printable
 
 
 @guarded
@@ -65,7 +64,7 @@ def oom(
         say(
             "bufferhouse: no log is named, and none there is called like one: *.log, *.out, *.err, stderr.txt and so on"
         )
-    messages, refused = _read(logs)
+    messages, refused = _read(logs, is_alone=len(logs) == 1 and not held and run is None)
     findings, candidates, has_refused = [], [], False
     if messages or held or (run is not None and not logs):
         with _connection(held, run, warehouse, wait, may_be_path=asked is None) as (con, named):
@@ -133,36 +132,63 @@ def _has_warehouse(warehouse: Any) -> bool:
     return True
 
 
-def _read(logs: Logs) -> tuple[list, list]:
-    """Return the messages of all logs, and the lines that are refused."""
-    from bufferhouse.messages.message import Refused, read_messages
-    from bufferhouse.sources.logs import WHOLE, UntilDamage, opened
+def _read(logs: Logs, *, is_alone: bool) -> tuple[list, list]:
+    """Return the messages of all logs, and what is refused: lines, and logs that cannot be read.
+
+    Raises:
+        UsageError: the log that is all there is to read cannot be read.
+    """
+    from bufferhouse.messages.message import Refused
+    from bufferhouse.report.oom.text import refused_line
+    from bufferhouse.sources.compression import DAMAGE
+    from bufferhouse.sources.logs import TEXT, WHOLE, NoText, opened
 
     messages: list = []
     refused: list[Refused] = []
 
-    def take(name: str, file: BinaryIO) -> None:
-        with _told(name):
-            stream = UntilDamage(file)
-            found = list(read_messages(stream, name))
-            if stream.damage is not None:
-                if not found:
-                    raise stream.damage
-                # A process that was killed leaves its log cut: what it said before counts.
-                found.append(Refused(stream.line_number, 1, WHOLE, str(stream.damage), name))
-            if not (found or stream.is_text):
-                raise UsageError(printable(f"{name}: expected a log as text, found: bytes that no text has"))
-            for one in found:
-                refused.append(one) if isinstance(one, Refused) else messages.append(one)
+    def take(name: str, log: AbstractContextManager[BinaryIO]) -> None:
+        try:
+            with log as file:
+                found = _messages(name, file)
+        except NoText as error:
+            found = [Refused(None, None, TEXT, error.found, name)]
+        except DAMAGE as error:
+            found = [Refused(None, None, WHOLE, str(error), name)]
+        except OSError as error:
+            found = [Refused(None, None, "a log that can be read", error.strerror or str(error), name)]
+        for one in found:
+            refused.append(one) if isinstance(one, Refused) else messages.append(one)
 
     for name in (one for one in logs if isinstance(one, str)):
-        with _opened(name) as file:
-            take(name, file)
+        take(name, _opened(name))
     for entry, file in opened([one for one in logs if not isinstance(one, str)]):
-        if isinstance(file, Exception):
-            raise UsageError(printable(f"{entry.path}: {file}"))
-        take(entry.path, file)
+        take(entry.path, _held(file))
+    if is_alone and refused and refused[0].line_number is None:
+        raise UsageError(refused_line(refused[0]))
     return messages, refused
+
+
+def _messages(name: str, file: BinaryIO) -> list:
+    from bufferhouse.messages.message import Refused, read_messages
+    from bufferhouse.sources.logs import WHOLE, NoText, UntilDamage
+
+    stream = UntilDamage(file)
+    found = list(read_messages(stream, name))
+    if stream.damage is not None:
+        if not found:
+            raise stream.damage
+        # A process that was killed leaves its log cut: what it said before counts.
+        found.append(Refused(stream.line_number, 1, WHOLE, str(stream.damage), name))
+    if not (found or stream.is_text):
+        raise NoText("bytes that no text has")
+    return found
+
+
+@contextmanager
+def _held(file: BinaryIO | Exception) -> Iterator[BinaryIO]:
+    if isinstance(file, Exception):
+        raise file
+    yield file
 
 
 @contextmanager
@@ -173,29 +199,15 @@ def _opened(name: str) -> Iterator[BinaryIO]:
     if name == "-":
         plain = io.BufferedReader(sys.stdin.buffer)
         try:
-            with _told(name):
-                check_plain(plain.peek(8), "decompress it first")
+            check_plain(plain.peek(8), "decompress it first")
             yield plain
         finally:
             plain.detach()  # else standard input would be closed with it
         return
-    with _told(name), open(name, "rb") as file, compression.opened(name, file) as plain:
+    with open(name, "rb") as file, compression.opened(name, file) as plain:
         if plain is file:
             check_plain(file.peek(8))
         yield plain
-
-
-@contextmanager
-def _told(name: str) -> Iterator[None]:
-    """Say of a log that cannot be read which it is."""
-    from bufferhouse.sources import compression
-
-    try:
-        yield
-    except compression.DAMAGE as error:
-        raise UsageError(printable(f"{name}: expected compressed data that is whole, found: {error}")) from None
-    except OSError as error:
-        raise UsageError(printable(f"{name}: {error.strerror or error}")) from None
 
 
 @contextmanager

@@ -108,12 +108,12 @@ class Message:
 class Refused:
     """A line that begins like a message and is none that is known: where, what was expected and what was found.
 
-    `count` is more than 1 where it stands for all the lines from there on that are refused, too. `text` is the line as
-    far as it is kept.
+    Line and column are None where a whole log cannot be read. `count` is more than 1 where it stands for all the lines
+    from there on that are refused, too. `text` is the line as far as it is kept.
     """
 
-    line_number: int
-    column_number: int
+    line_number: int | None
+    column_number: int | None
     expected: str
     found: str
     log: str

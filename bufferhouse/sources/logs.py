@@ -12,10 +12,19 @@ from bufferhouse.sources import compression
 from bufferhouse.sources.directory import Entry, split_at_archive
 from bufferhouse.sources.run import Places, RunFault, parent_of, root_of
 
+TEXT = "a log as text"
 WHOLE = "compressed data that is whole"  # what is expected where a log is cut
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _BEGINNING_BYTES = 4096
 _PIECE_BYTES = 4096
+
+
+class NoText(OSError):
+    """A log whose bytes are those of no text; `found` says of what they are."""
+
+    def __init__(self, found: str) -> None:
+        super().__init__(f"expected {TEXT}, found: {found}")
+        self.found = found
 
 
 @dataclass(slots=True)
@@ -118,10 +127,10 @@ def check_plain(beginning: bytes, way_out: str | None = None) -> None:
     """Refuse a log that is compressed and whose name does not say so: no message would be found in it.
 
     Raises:
-        OSError: its first bytes are those of compressed data; `way_out` says what to do, else the name tells.
+        NoText: its first bytes are those of compressed data; `way_out` says what to do, else the name tells.
     """
     if found := compression.told_by_mark(beginning):
-        raise OSError(f"expected a log as text, found: {found[0]}; {way_out or found[1]}")
+        raise NoText(f"{found[0]}; {way_out or found[1]}")
 
 
 class _Text:

@@ -410,10 +410,27 @@ def test_a_log_in_a_folder_may_be_of_utf_16(tmp_path):
 def test_a_log_whose_name_hides_that_it_is_compressed_is_refused(tmp_path, compress, expected: str):
     """Without its text no message is found, which is no sign that there is none."""
     (tmp_path / "train.log").write_bytes(compress(log("libtpu-0.0.33/kv").read_bytes()))
-    for place in (tmp_path / "train.log", tmp_path):
-        said = call("oom", place)
-        assert 2 == said.code
-        assert said.err.endswith(f"train.log: expected a log as text, found: {expected}\n")
+    said, among_others = call("oom", tmp_path / "train.log"), call("oom", tmp_path)
+    assert [2, 1] == [said.code, among_others.code]
+    for text in (said.err, among_others.out):
+        assert " ".join(text.split()).endswith(f"train.log: expected a log as text, found: {expected}")
+
+
+def test_a_log_that_cannot_be_read_hides_no_other(tmp_path):
+    """In a folder, or named beside others: the failures of all the others are told, and it is named."""
+    (tmp_path / "train.log").write_bytes(log("libtpu-0.0.33/kv").read_bytes())
+    for damaged, content in (("a.log.gz", b"\x1f\x8b\x08 and no more"), ("b.log.zst", bytes(3000))):
+        path = tmp_path / damaged
+        path.write_bytes(content)
+        for places in ([tmp_path], [path, tmp_path / "train.log"]):
+            said = call("oom", *places)
+            assert (1, "1 program did not fit") == (said.code, said.out.splitlines()[0])
+            expected = f"1 log could not be read {path}: expected compressed data that is whole, found: "
+            assert expected in " ".join(said.out.split())
+            found = json.loads(call("oom", *places, "--format", "json").out)
+            assert ["T1"] == [one["dialect"] for one in found["findings"] if one["is_failure"]]
+            assert [(str(path), None)] == [(one["log"], one["line"]) for one in found["refused"]]
+        path.unlink()
 
 
 def test_a_log_that_is_no_text_is_refused_where_nothing_is_found_in_it(tmp_path):

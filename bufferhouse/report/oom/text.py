@@ -83,7 +83,7 @@ def oom_text(findings: Sequence[Finding], refused: Sequence[Refused], form: str,
         )  # fmt: skip
     if form == "github":
         told_ones = [_annotation(one) for one in findings if one.message.is_failure]
-        others = [*_refused_lines(refused), *([_silent(silent)] if silent else [])]
+        others = [*map(refused_line, refused), *([_silent(silent)] if silent else [])]
         told_ones += [annotation("error", one, title="bufferhouse oom") for one in others]
         return "\n".join(told_ones)
     sections = [section for finding in told(findings) for section in oom_sections(finding)]
@@ -107,16 +107,24 @@ def _silent(silent: Sequence[Record]) -> str:
 
 
 def refused_section(refused: Sequence[Refused]) -> Section:
-    """Return the lines that look like messages and are none that is known, each with its place."""
-    lines = _refused_lines(refused)
-    return Section(f"{counted(len(refused), 'line')} not understood", [*map(printable, lines)], name="refused")
+    """Return the lines that look like messages and are none that is known, and the logs that cannot be read."""
+    said = _not_read(refused)
+    return Section(f"{said[0].upper()}{said[1:]}", [*map(refused_line, refused)], name="refused")
 
 
-def _refused_lines(refused: Sequence[Refused]) -> list[str]:
-    return [
-        f"{one.log}:{one.line_number}:{one.column_number}: expected {one.expected}, found {one.found!r}"
-        for one in refused
-    ]
+def refused_line(one: Refused) -> str:
+    """Return the place of what is refused, what was expected and what was found, safe to print."""
+    if one.line_number is None:
+        return printable(f"{one.log}: expected {one.expected}, found: {one.found}")
+    return printable(f"{one.log}:{one.line_number}:{one.column_number}: expected {one.expected}, found {one.found!r}")
+
+
+def _not_read(refused: Sequence[Refused]) -> str:
+    """Return how many logs could not be read, and how many lines were not understood."""
+    logs = sum(one.line_number is None for one in refused)
+    lines = len(refused) - logs
+    said = {f"{counted(logs, 'log')} could not be read": logs, f"{counted(lines, 'line')} not understood": lines}
+    return ", ".join(part for part, count in said.items() if count)
 
 
 def told(findings: Sequence[Finding]) -> list[Finding]:
@@ -131,7 +139,7 @@ def title(findings: Sequence[Finding], refused: Sequence[Refused], silent: Seque
     if not failures and silent:
         return f"{counted(len(silent), 'program')} did not fit"
     if not failures and refused:
-        return f"Whether a program did not fit is not known: {counted(len(refused), 'line')} not understood"
+        return f"Whether a program did not fit is not known: {_not_read(refused)}"
     if not failures:
         return "No failure for lack of memory was found"
     return f"{counted(failures, 'program')} did not fit"
