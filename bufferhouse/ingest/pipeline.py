@@ -172,8 +172,9 @@ def _load_all(
             number, batch, summary = begun.number, begun.batch, begun.job.summary
             parsed = put_together(batch, [*run(f"parse batch {number}", begun.contents.result), *settle(writer, batch)])
             interrupts.check()
-            if number > 1:
-                writer.evict()  # else memory grows with the warehouse
+            if number > 1:  # else memory grows with the warehouse, and by what batches leave behind
+                writer.evict()
+                collect_young()
             try:
                 loaded = run(
                     f"load batch {number}", load, writer, parsed, begun.job.seen.discovery.runs, begun.started_at
@@ -186,7 +187,6 @@ def _load_all(
             known += loaded.known_count
             tell(Progress(number, begun.job.source.name, parsed, loaded, done, known, total))
             batch.clear()  # the next one is read before the names here stand for it
-            collect_young()
     return number
 
 
