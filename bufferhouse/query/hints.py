@@ -116,20 +116,28 @@ def why_empty(con: duckdb.DuckDBPyConnection, parameters: Mapping[str, object] |
     """Return why an answer has no row and the way out, as far as the warehouse and the parameters tell; else ''."""
     given = parameters or {}
     runs, dumps, rejects = con.execute(_HELD).fetchone()
-    [(is_in_memory,)] = con.execute(_IS_IN_MEMORY).fetchall()
-    if not runs:
-        return "" if is_in_memory else f"the warehouse has no runs yet; {LOADING}"  # what was read is said already
+    if not runs:  # of dumps in no warehouse it is said already what was read
+        return "" if _is_in_memory(con) else f"the warehouse has no runs yet; {LOADING}"
     if not dumps:
         return none_read(con, rejects)
     for name, (sql, what, ways_out) in _KNOWN.items():
         value = given.get(name)
         if value is not None and not execute(con, sql, value=value).fetchone():
-            return f"there is no {what} {value!r}; list them with: {ways_out[is_in_memory]}"
+            return f"there is no {what} {value!r}; list them with: {ways_out[_is_in_memory(con)]}"
     return ""
+
+
+def lister_of_programs(con: duckdb.DuckDBPyConnection) -> str:
+    """Return the command that lists all programs there are: of a warehouse, or of dumps that are in none."""
+    return _KNOWN["program"][2][_is_in_memory(con)]
 
 
 def none_read(con: duckdb.DuckDBPyConnection, rejects: int) -> str:
     """Return that every dump was refused, and what lists the rejects; those of dumps in no warehouse are said."""
-    [(is_in_memory,)] = con.execute(_IS_IN_MEMORY).fetchall()
-    way_out = "" if is_in_memory else f"; list them with: {REJECTS}"
+    way_out = "" if _is_in_memory(con) else f"; list them with: {REJECTS}"
     return f"no dump could be read, {counted(rejects, 'reject')}{way_out}"
+
+
+def _is_in_memory(con: duckdb.DuckDBPyConnection) -> bool:
+    [(found,)] = con.execute(_IS_IN_MEMORY).fetchall()
+    return found

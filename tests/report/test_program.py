@@ -9,6 +9,7 @@ import duckdb
 import pytest
 
 from bufferhouse.errors import UsageError
+from bufferhouse.paths import CHECKOUT
 from bufferhouse.report.program import data as reading
 from bufferhouse.report.program.data import PARTS, Program, find_dump, read_program
 from bufferhouse.report.program.page import program_page
@@ -48,13 +49,22 @@ def test_a_program_is_found_by_name_by_id_and_by_the_beginning_of_either(example
             str(ROUNDED),
             rf"there is no program '{ROUNDED}'; .* round ids; did you mean:\n +{TRANSFORMER}  \w+  \(\d+ runs\)$",
         ),
-        ("no such\x1b", r"there is no program 'no such\\\\x1b'; there are:\n( +\d+  .+\n)+  … and \d+ more"),
+        (
+            "no such\x1b",
+            r"there is no program 'no such\\\\x1b'; there are:\n( +\d+  .+\n)+  … and \d+ more: bufferhouse programs$",
+        ),
     ],
 )
 def test_another_word_is_answered_with_candidates(example_warehouse: Path, word: str, message: str):
     """What means no program, or several, is refused with those that may be meant and their ids."""
     with pytest.raises(UsageError, match=message):
         read_program(example_warehouse, word)
+
+
+def test_candidates_of_dumps_in_no_warehouse_are_listed_there():
+    """Where --from names the dumps, the programs of a warehouse are others."""
+    with pytest.raises(UsageError, match=r"… and \d+ more: bufferhouse query --from SOURCE --ask find_dump$"):
+        read_program(None, "no such", sources=[str(CHECKOUT / "examples" / "fleet" / "jaxlib-0.9.0")])
 
 
 def test_a_name_is_meant_before_the_beginnings_of_others(example):

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import duckdb
 
 from bufferhouse.errors import UsageError, counted
-from bufferhouse.query.hints import REJECTS
+from bufferhouse.query.hints import REJECTS, lister_of_programs
 from bufferhouse.query.statements import Answer, Record, ask, ask_each
 from bufferhouse.report.nothing import NothingToShow, held_by, nothing_of
 from bufferhouse.report.opening import ROUNDED, Answers, find_run, opened, rounded_from
@@ -209,20 +209,20 @@ def _program_id(con: duckdb.DuckDBPyConnection, word: str, run_id: int | None) -
     shown = printable(word, 80)
     if matches:
         raise UsageError(
-            f"{shown!r} fits {counted(len(matches), 'program')}; give the id of one of them:\n{_listed(matches)}"
+            f"{shown!r} fits {counted(len(matches), 'program')}; give the id of one of them:\n{_listed(con, matches)}"
         )
     known = ask(con, "program_matches", word="").records
     if not known:
         raise nothing_of(con, f"there is no program {shown!r}")
     if rounded := rounded_from(word, known):
-        raise UsageError(f"there is no program {shown!r}; {ROUNDED}:\n{_listed(rounded)}")
+        raise UsageError(f"there is no program {shown!r}; {ROUNDED}:\n{_listed(con, rounded)}")
     near = [row for row in known if word.lower() in row["program_name"].lower()] or known
     raise UsageError(
-        f"there is no program {shown!r}; {'similar names' if near is not known else 'there are'}:\n{_listed(near)}"
+        f"there is no program {shown!r}; {'similar names' if near is not known else 'there are'}:\n{_listed(con, near)}"
     )
 
 
-def _listed(matches: Sequence[Record]) -> str:
+def _listed(con: duckdb.DuckDBPyConnection, matches: Sequence[Record]) -> str:
     shown = matches[:_SHOWN_CANDIDATES]
     lines = [
         f"  {row['program_id']:>19}  {printable(row['program_name'], 80)}  ({counted(row['run_count'], 'run')})"
@@ -232,7 +232,7 @@ def _listed(matches: Sequence[Record]) -> str:
         signatures = shortened([printable(row["entry_signature"] or "") for row in shown], _SIGNATURE)
         lines = [f"{line}  {signature}".rstrip() for line, signature in zip(lines, signatures, strict=True)]
     if len(matches) > _SHOWN_CANDIDATES:
-        lines.append(f"  … and {len(matches) - _SHOWN_CANDIDATES:,} more: bufferhouse programs")
+        lines.append(f"  … and {len(matches) - _SHOWN_CANDIDATES:,} more: {lister_of_programs(con)}")
     return "\n".join(lines)
 
 
