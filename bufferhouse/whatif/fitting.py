@@ -30,6 +30,7 @@ class Fit(NamedTuple):
     space takes at least with every means used on every value. `is_minimal` is whether no smaller set is sure to fit.
     `may_fit` is whether none is sure to, and the compiler may do better: where results are dropped it
     leaves out more than the dump shows, and a donated parameter may take the place of an output of other dimensions.
+    `fewer_may_fit` is whether it may so with fewer edits than those that fit.
     """
 
     capacity_bytes: int
@@ -39,6 +40,7 @@ class Fit(NamedTuple):
     bound_bytes: int
     is_minimal: bool
     may_fit: bool = False
+    fewer_may_fit: bool = False
 
 
 def read_size(text: str, option: str = "--fit") -> int:
@@ -91,6 +93,8 @@ def fit(
     if search.bound_bytes > capacity_bytes:
         return Fit(capacity_bytes, False, [], now, search.bound_bytes, True)
     found = search.run(now)
+    if found.fits and len(found.edits) > 1 and search.does_better:
+        found = found._replace(fewer_may_fit=True)
     if not found.fits and (search.may_fit or search.does_better):
         found = found._replace(is_minimal=False, may_fit=True)
     if found.is_minimal and is_in_the_place and search.is_beaten_by_packing(found):
@@ -214,10 +218,12 @@ class _Search:
         """Try sets of one value, of two, and so on."""
         self.work.begin()
         for count in range(1, len({one.row for one in self.candidates}) + 1):
+            fewer_may_fit = self.may_fit
             self._extend([], list(self.candidates), count, 0)
             if self.best is not None:
                 _, _, edits, found = self.best
-                return Fit(self.capacity, True, edits, found, self.bound_bytes, not self.is_cut)
+                is_minimal = not self.is_cut
+                return Fit(self.capacity, True, edits, found, self.bound_bytes, is_minimal, fewer_may_fit=fewer_may_fit)
             if self.is_cut:
                 break
         return self._greedy() or Fit(self.capacity, False, [], now, self.bound_bytes, not self.is_cut)
