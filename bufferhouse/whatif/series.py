@@ -66,15 +66,16 @@ class Piece(NamedTuple):
 
 
 class Series(NamedTuple):
-    """Programs of one function and target that differ in one number: `what` says which, `points` stand by it.
+    """Programs of one function, target and device that differ in one number: `what` says which, `points` stand by it.
 
-    `compile_target` is empty where the name of the file does not tell it.
+    `compile_target` is empty where the name of the file does not tell it, `device_kind` where the run does not.
     """
 
     program_name: str
     compile_target: str
     what: str
     points: Sequence[Point]
+    device_kind: str = ""
 
     @property
     def pieces(self) -> list[Piece]:
@@ -121,14 +122,14 @@ def fitting(series: Series, capacity_bytes: int) -> Fitting:
 def read_series(con: duckdb.DuckDBPyConnection, word: str, *, memory_space: int, run_name: str) -> list[Series]:
     """Return the series among the programs whose name begins with `word`, those with most points first."""
     rows = ask(con, "fits_programs", word=word, memory_space=memory_space, run_name=run_name).records
-    functions: dict[tuple[str, str], list[Record]] = defaultdict(list)
+    functions: dict[tuple[str, str, str], list[Record]] = defaultdict(list)
     for row in rows:
-        functions[row["program_name"], row["compile_target"] or ""].append(row)
+        functions[row["program_name"], row["compile_target"] or "", row["device_kind"] or ""].append(row)
     chosen = {key: found[:_MOST] for key, found in functions.items() if len(found) > 1}
     ids = [row["dump_id"] for found in chosen.values() for row in found]
     schedules = dict(execute(con, _SCHEDULES, ids=ids).fetchall()) if ids else {}
     found = []
-    for (name, target), programs in sorted(chosen.items()):
+    for (name, target, device), programs in sorted(chosen.items()):
         for what, numbers in numbered([row["entry_signature"] for row in programs]):
             points = [
                 Point(number, row["reserved_bytes"], row["program_id"], row["dump_id"], row["run_name"],
@@ -136,8 +137,12 @@ def read_series(con: duckdb.DuckDBPyConnection, word: str, *, memory_space: int,
                 for place, number in sorted(numbers.items(), key=lambda one: one[1])
                 for row in [programs[place]]
             ]  # fmt: skip
-            found.append(Series(name, target, what, points))
-    return sorted(found, key=lambda one: (-len(one.points), one.program_name, one.compile_target, one.what))
+            found.append(Series(name, target, what, points, device))
+    return sorted(found, key=_order)
+
+
+def _order(one: Series) -> tuple:
+    return -len(one.points), one.program_name, one.compile_target, one.device_kind, one.what
 
 
 def numbered(signatures: Sequence[str]) -> list[tuple[str, dict[int, int]]]:
