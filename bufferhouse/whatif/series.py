@@ -27,12 +27,18 @@ FROM staging.schedule
 WHERE dump_id IN (SELECT unnest(CAST($ids AS BIGINT[])))
 GROUP BY dump_id
 """
+_DONATED = """
+SELECT DISTINCT dump_id
+FROM staging.allocations
+WHERE dump_id IN (SELECT unnest(CAST($ids AS BIGINT[]))) AND parameter_number IS NOT NULL AND is_maybe_live_out
+"""
 
 
 class Point(NamedTuple):
     """A program of a series: its number, and the bytes that its dump reserves. `schedule` tells schedules apart.
 
-    `compiler` is empty where the run does not say it.
+    `compiler` is empty where the run does not say it. `has_donation` is whether an output stands in the place of an
+    argument.
     """
 
     number: int
@@ -42,6 +48,7 @@ class Point(NamedTuple):
     run_name: str
     schedule: str | None
     compiler: str = ""
+    has_donation: bool = False
 
 
 class Piece(NamedTuple):
@@ -87,6 +94,12 @@ class Series(NamedTuple):
         """The compilers of the points, each once; an empty one stands for runs that do not say it."""
         return sorted({point.compiler for point in self.points})
 
+    @property
+    def donated(self) -> list[Point] | None:
+        """The points with donated arguments, where others have none: they differ in more than the number."""
+        found = [point for point in self.points if point.has_donation]
+        return found if 0 < len(found) < len(self.points) else None
+
 
 class Fitting(NamedTuple):
     """How far a series fits a capacity.
@@ -128,12 +141,13 @@ def read_series(con: duckdb.DuckDBPyConnection, word: str, *, memory_space: int,
     chosen = {key: found[:_MOST] for key, found in functions.items() if len(found) > 1}
     ids = [row["dump_id"] for found in chosen.values() for row in found]
     schedules = dict(execute(con, _SCHEDULES, ids=ids).fetchall()) if ids else {}
+    donated = {dump_id for (dump_id,) in execute(con, _DONATED, ids=ids).fetchall()} if ids else set()
     found = []
     for (name, target, device), programs in sorted(chosen.items()):
         for what, numbers in numbered([row["entry_signature"] for row in programs]):
             points = [
                 Point(number, row["reserved_bytes"], row["program_id"], row["dump_id"], row["run_name"],
-                      schedules.get(row["dump_id"]), row["compiler"])
+                      schedules.get(row["dump_id"]), row["compiler"], row["dump_id"] in donated)
                 for place, number in sorted(numbers.items(), key=lambda one: one[1])
                 for row in [programs[place]]
             ]  # fmt: skip

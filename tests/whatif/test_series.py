@@ -155,6 +155,18 @@ def test_each_device_has_series_of_its_own(tmp_path):
         assert is_told == (f"Compiled for TPU v5e: a compiler for {chip} places and pads otherwise." in said)
 
 
+def test_points_with_and_without_donation_are_told(tmp_path):
+    """A donated argument saves its bytes at one point alone: that is no property of the number."""
+    written(tmp_path, [2, 4, 8])
+    words = ("fits", "jit_f", "--capacity", "200B", "--from", tmp_path)
+    assert "donated" not in call(*words).out
+    [dump] = (tmp_path / "b8").iterdir()
+    dump.write_text(dump.read_text().replace("at ShapeIndex {}:", "at ShapeIndex {}, maybe-live-out:", 1))
+    assert "Arguments are donated at 8 alone: the other points would take other bytes with that." in call(*words).out
+    [series] = json.loads(call(*words, "--format", "json").out)["series"]
+    assert [8] == series["donated"]
+
+
 def test_points_of_several_compilers_are_told(tmp_path):
     """What differs between them may be the compiler, and not the number."""
     written(tmp_path, [2, 4, 8])

@@ -87,6 +87,9 @@ def _section(series: Series, asked: Asked, said: Callable[[int], str]) -> Sectio
     if len(compilers := series.compilers) > 1:
         named = ", ".join(printable(one or "one that is not known", 60) for one in compilers)
         lines.insert(0, f"The points are of several compilers: {named}. Choose the dumps of one run with --run.")
+    if series.donated:
+        numbers = ", ".join(f"{point.number:,}" for point in series.donated)
+        lines.insert(0, f"Arguments are donated at {numbers} alone: the other points would take other bytes with that.")
     if asked.chip and not target.startswith(chip_of(asked.chip).target):
         compiled = f"Compiled for {target}" if target else "No file name says what it was compiled for"
         lines.insert(0, f"{compiled}: a compiler for {asked.chip} places and pads otherwise.")
@@ -147,6 +150,7 @@ def _record(series: Series, asked: Asked) -> Record:
         "device_kind": series.device_kind or None,
         "number": series.what,
         "compilers": series.compilers,
+        "donated": [point.number for point in series.points if point.has_donation],
         "points": _rows(series, asked),
         "pieces": [
             {
