@@ -20,11 +20,27 @@ class Joined(NamedTuple):
     reason: str | None = None
 
 
+_FAILED = """
+SELECT r.run_name, o.relative_path
+FROM staging.observations AS o
+INNER JOIN staging.runs AS r ON o.run_id = r.run_id
+WHERE o.did_not_fit
+"""
+
+
 def dumps(con: duckdb.DuckDBPyConnection, run_name: str | None = None) -> list[Record]:
-    """Return the records of `oom_dumps` and where each file lies, of one run if it is named."""
+    """Return the records of `oom_dumps` and where each file lies, of one run if it is named.
+
+    `has_failed` is whether files beside it say so, whatever a message says.
+    """
     roots = dict(con.execute("SELECT run_name, root FROM raw.runs").fetchall())
+    failed = set(con.execute(_FAILED).fetchall())
     return [
-        {**one, "source_uri": f"{roots[one['run_name']].rstrip('/')}/{one['relative_path']}"}
+        {
+            **one,
+            "source_uri": f"{roots[one['run_name']].rstrip('/')}/{one['relative_path']}",
+            "has_failed": (one["run_name"], one["relative_path"]) in failed,
+        }
         for one in ask(con, "oom_dumps").records
         if run_name in (None, one["run_name"])
     ]

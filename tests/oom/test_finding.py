@@ -19,7 +19,7 @@ from bufferhouse.messages.figures import nominal, printed
 from bufferhouse.messages.join import dumps
 from bufferhouse.messages.message import read_messages
 from bufferhouse.messages.rules import RULES, Parts, capacity_bytes, reproduce
-from bufferhouse.oom.finding import Finding, explain, record
+from bufferhouse.oom.finding import Finding, explain, record, without_message
 from bufferhouse.paths import CHECKOUT
 from bufferhouse.query.statements import Record
 from bufferhouse.report.oom.text import _PARTS, _bar, oom_text
@@ -524,6 +524,20 @@ def test_what_the_program_takes_itself_speaks_against_no_dump(con):
     assert "besides, which is in no dump: global 260.02M." in oom_text([finding], [], "table")
     [finding] = explain(con, [message], held(con, "libtpu-0.0.33/kv"))
     assert "its bytes are not the sum of what was used" == finding.doubt
+
+
+@pytest.mark.parametrize("is_beside", [False, True])
+def test_a_dump_of_the_module_with_other_sizes_is_doubted(con, is_beside: bool):
+    """A step that fitted yesterday has the name of the one that fails; a file beside it would say that it failed."""
+    text = log("libtpu-0.0.52/temps").read_text().replace("28.15G", "36.15G")
+    [message] = [one for one in read_messages(io.BytesIO(text.encode())) if one.is_failure]
+    [dump] = held(con, "libtpu-0.0.52/temps")
+    assert dump["module_name"] == message.module
+    dump = {**dump, "has_failed": is_beside}
+    [finding] = explain(con, [message], [dump])
+    said = "its bytes are not the sum of what was used, and no file beside it says that it failed"
+    assert (None if is_beside else said, is_beside) == (finding.doubt, bool(finding.values))
+    assert [] == [one for one in without_message([finding], [dump]) if not is_beside]
 
 
 def test_another_figure_of_fragmentation_is_told_beside_ours(found):
