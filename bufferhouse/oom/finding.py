@@ -221,6 +221,7 @@ def record(finding: Finding) -> Record:
         "capacity_bytes": finding.capacity_bytes,
         "over_bytes": finding.over_bytes,
         "ranks": message.ranks,
+        "other_logs": message.other_logs,
         "faults": message.faults,
         "figures": [
             {

@@ -288,6 +288,18 @@ def test_standard_input_and_several_logs(tmp_path):
     assert (2, "") == (lambda one: (one.code, one.out))(call("oom", tmp_path / "none.log"))
 
 
+def test_of_several_hosts_that_say_the_same_each_is_told(tmp_path):
+    """One finding with the logs of all, and the dump beside the first of them."""
+    for host in ("host-0", "host-1", "host-2"):
+        shutil.copytree(log("libtpu-0.0.52/temps").parent, tmp_path / host)
+    [finding] = json.loads(call("oom", tmp_path, "--format", "json").out)["findings"]
+    logs = [str(tmp_path / host / "stderr.txt") for host in ("host-0", "host-1", "host-2")]
+    assert logs == [finding["log"], *finding["other_logs"]]
+    assert finding["dump"].startswith(f"{tmp_path}/host-0/")
+    said = " ".join(call("oom", tmp_path).out.split())
+    assert f"said in 2 other logs, too: {logs[1]}, {logs[2]}" in said
+
+
 def test_a_dump_that_is_refused_is_not_passed_over(tmp_path):
     """Exit 1: what it holds is not known, so nobody says that all is well."""
     dump = sorted((CHECKOUT / "examples" / "fleet" / "jaxlib-0.9.0").glob("*-buffer-assignment.txt"))[0]
