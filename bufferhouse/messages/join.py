@@ -1,6 +1,8 @@
 """Which dump belongs to a message: by what it names, and by the bytes that its figures are the sum or the size of."""
 
+import os
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 import duckdb
@@ -20,11 +22,27 @@ class Joined(NamedTuple):
     reason: str | None = None
 
 
+_FAILED = """
+SELECT r.run_name, o.relative_path
+FROM staging.observations AS o
+INNER JOIN staging.runs AS r ON o.run_id = r.run_id
+WHERE o.did_not_fit
+"""
+
+
 def dumps(con: duckdb.DuckDBPyConnection, run_name: str | None = None) -> list[Record]:
-    """Return the records of `oom_dumps` and where each file lies, of one run if it is named."""
+    """Return the records of `oom_dumps` and where each file lies, of one run if it is named.
+
+    `has_failed` is whether files beside it say so, whatever a message says.
+    """
     roots = dict(con.execute("SELECT run_name, root FROM raw.runs").fetchall())
+    failed = set(con.execute(_FAILED).fetchall())
     return [
-        {**one, "source_uri": f"{roots[one['run_name']].rstrip('/')}/{one['relative_path']}"}
+        {
+            **one,
+            "source_uri": f"{roots[one['run_name']].rstrip('/')}/{one['relative_path']}",
+            "has_failed": (one["run_name"], one["relative_path"]) in failed,
+        }
         for one in ask(con, "oom_dumps").records
         if run_name in (None, one["run_name"])
     ]
@@ -41,6 +59,8 @@ def join(con: duckdb.DuckDBPyConnection, message: Message, candidates: Sequence[
                       "--xla_dump_hlo_as_text', also for a program that does not fit")  # fmt: skip
     name = message.module
     named = [one for one in candidates if not name or name in (one["module_name"], one["program_name"])]
+    log = message.log if "://" in message.log else os.path.abspath(message.log)
+    named.sort(key=lambda one: _in_common(log, one["source_uri"]))  # of files of one content the nearest is taken
     fitting = list({one["dump_id"]: one for one in named}.values())
     if name and not fitting:
         return Joined(None, None, f"none of those there is of the module {name}")
@@ -52,6 +72,11 @@ def join(con: duckdb.DuckDBPyConnection, message: Message, candidates: Sequence[
         names = ", ".join(sorted(one["relative_path"] for one in fitting)[:3])
         return Joined(None, None, f"{len(fitting)} dumps fit as well: {names}")
     return Joined(fitting[0], _parts(fitting[0]))
+
+
+def _in_common(log: str, uri: str) -> int:
+    """Return how many folders the paths of a log and a dump begin with."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(log.split("/"), uri.split("/"), strict=False)))
 
 
 def _parts(dump: Record) -> Parts:

@@ -54,7 +54,8 @@ class Message:
     """What XLA said once, with the log and the line at which it first began and the ranks that said it.
 
     `faults` says what is wrong with it: it is cut, or its figures contradict each other; then nothing is summed up.
-    `lines` are its own, without prefixes and blank lines: read again they are the same message.
+    `lines` are its own, without prefixes and blank lines: read again they are the same message. `other_logs` say it
+    as well.
     """
 
     dialect: str
@@ -70,6 +71,7 @@ class Message:
     ranks: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
+    other_logs: list[str] = field(default_factory=list)
 
     def figure(self, name: str) -> Figure | None:
         """Return the figure of a name, if the message has it."""
@@ -607,14 +609,17 @@ class _Reading:
 
 
 def once(messages: Iterable[Message]) -> list[Message]:
-    """Return messages without those that say the same as one before, which gets their ranks."""
+    """Return messages without those that say the same as one before, which gets their ranks and logs."""
     found: dict[tuple, Message] = {}
     ranks: dict[tuple, dict[str, None]] = {}
+    logs: dict[tuple, dict[str, None]] = {}
     for message in messages:
         found.setdefault(message.key, message)
         ranks.setdefault(message.key, {}).update(dict.fromkeys(message.ranks))
+        logs.setdefault(message.key, {}).update(dict.fromkeys((message.log, *message.other_logs)))
     for key, message in found.items():
         message.ranks = [*ranks[key]]
+        message.other_logs = [log for log in logs[key] if log != message.log]
     return list(found.values())
 
 

@@ -22,10 +22,10 @@ _DEFAULT = ("hbm", None)  # memory space 0; of VMEM and SMEM a dump does not hol
 class Finding:
     """One message, explained as far as the dump goes.
 
-    `doubt` says why the only dump there may be another program's: then it is not taken apart. `parts` are bytes by
-    kind, and what of them is padding or fragmentation. `values` are the largest of the `value_count` at the peak with
-    their worth: by how much it falls without each. `advice` are changes that the dump supports, with the bytes they
-    concern.
+    `doubt` says why the only dump there, or of the module, may be another program's: then it is not taken apart.
+    `parts` are bytes by kind, and what of them is padding or fragmentation. `values` are the largest of the
+    `value_count` at the peak with their worth: by how much it falls without each. `advice` are changes that the dump
+    supports, with the bytes they concern.
     """
 
     message: Message
@@ -92,18 +92,24 @@ def explain(
 def without_message(findings: Iterable[Finding], candidates: Sequence[Record]) -> list[Record]:
     """Return the dumps of programs that did not fit, as files beside them say, and that no failure here is about."""
     said = {one.dump["dump_id"] for one in findings if one.dump and one.message.is_failure and one.doubt is None}
-    silent = {one["dump_id"]: one for one in candidates if one["did_not_fit"] and one["dump_id"] not in said}
+    silent = {one["dump_id"]: one for one in candidates if one["has_failed"] and one["dump_id"] not in said}
     return list(silent.values())
 
 
+_NOT_THE_SUM = "its bytes are not the sum of what was used"
+
+
 def _doubt(con: duckdb.DuckDBPyConnection, finding: Finding) -> str | None:
-    """Return what speaks against a dump that was taken as the only one there, for a message that names no module."""
+    """Return what speaks against a dump that was taken as the only one there, or the only one of the module."""
     message, dump_id = finding.message, finding.dump["dump_id"]
-    if message.module:
-        return None
     has_sum = any(one.figure.name == "used" and one.found_bytes for one in finding.figures)
-    if has_sum and not rules.is_explained(finding.figures):
-        return "its bytes are not the sum of what was used"
+    is_other = has_sum and not rules.is_explained(finding.figures)
+    if message.module:
+        # A module of other sizes has the same name. Of one that failed a newer compiler may add up otherwise.
+        is_other = is_other and message.is_failure and not finding.dump["has_failed"]
+        return f"{_NOT_THE_SUM}, and no file beside it says that it failed" if is_other else None
+    if is_other:
+        return _NOT_THE_SUM
     if message.allocations and not join.has_any(con, message.allocations, dump_id):
         return "it has none of the allocations that the message lists"
     if message.instruction and not join.has_instruction(con, message.instruction, dump_id):
@@ -215,6 +221,7 @@ def record(finding: Finding) -> Record:
         "capacity_bytes": finding.capacity_bytes,
         "over_bytes": finding.over_bytes,
         "ranks": message.ranks,
+        "other_logs": message.other_logs,
         "faults": message.faults,
         "figures": [
             {

@@ -10,18 +10,23 @@ _GIB, _MIB = 1 << 30, 1 << 20
 class Chip(NamedTuple):
     """A chip: its memory, and what the runtime reserves of it, 0 where nobody said; `target` is what compilers call it.
 
-    Dumps for GPUs are named by the architecture, such as sm_9.0 or sm_9.0a.
+    Dumps for GPUs are named by the architecture, such as sm_9.0 or sm_9.0a. `kinds` is how runs call a TPU.
     """
 
     name: str
     memory_bytes: int
     reserved_bytes: int = 0
     target: str = "tpu"
+    kinds: tuple[str, ...] = ()
 
     @property
     def capacity_bytes(self) -> int:
         """What is left for programs."""
         return self.memory_bytes - self.reserved_bytes
+
+    def is_other(self, device_kind: str) -> bool:
+        """Say whether a run that names its device is known to be of another chip; GPUs are told by their target."""
+        return any(device_kind in chip.kinds for chip in CHIPS.values() if chip.name != self.name)
 
 
 # Memory per chip (of v2, v3 and v7x per core, which is what a program sees). TPU: what libtpu 0.0.52 prints when
@@ -31,13 +36,13 @@ class Chip(NamedTuple):
 CHIPS = {
     chip.name: chip
     for chip in (
-        Chip("v2", 8 * _GIB, 530 * _MIB),
-        Chip("v3", 16 * _GIB, 530 * _MIB),
-        Chip("v4", 32 * _GIB, 1280 * _MIB),
-        Chip("v5e", 16 * _GIB, 258 * _MIB),
-        Chip("v5p", 96 * _GIB, 279 * _MIB),
-        Chip("v6e", 63 * _GIB // 2, 264 * _MIB),
-        Chip("v7x", 95 * _GIB, 268 * _MIB),
+        Chip("v2", 8 * _GIB, 530 * _MIB, kinds=("TPU v2",)),
+        Chip("v3", 16 * _GIB, 530 * _MIB, kinds=("TPU v3",)),
+        Chip("v4", 32 * _GIB, 1280 * _MIB, kinds=("TPU v4",)),
+        Chip("v5e", 16 * _GIB, 258 * _MIB, kinds=("TPU v5e", "TPU v5 lite")),
+        Chip("v5p", 96 * _GIB, 279 * _MIB, kinds=("TPU v5p", "TPU v5")),
+        Chip("v6e", 63 * _GIB // 2, 264 * _MIB, kinds=("TPU v6e", "TPU v6 lite")),
+        Chip("v7x", 95 * _GIB, 268 * _MIB, kinds=("TPU v7x", "TPU7x")),
         Chip("a100-40", 40 * _GIB, target="sm_8.0"),
         Chip("a100-80", 80 * _GIB, target="sm_8.0"),
         Chip("h100", 80 * _GIB, target="sm_9.0"),

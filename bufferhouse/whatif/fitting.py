@@ -27,9 +27,10 @@ class Fit(NamedTuple):
     """The answer to a capacity.
 
     `edits` is the least set that fits; none where the program fits already, or cannot. `bound_bytes` is what the memory
-    space takes at least with every means used on every value. `is_minimal` is whether smaller sets are ruled out.
-    `may_fit` is whether none is sure to, and the compiler may do better: where results are dropped it leaves out more
-    than the dump shows.
+    space takes at least with every means used on every value. `is_minimal` is whether no smaller set is sure to fit.
+    `may_fit` is whether none is sure to, and the compiler may do better: where results are dropped it
+    leaves out more than the dump shows, and a donated parameter may take the place of an output of other dimensions.
+    `fewer_may_fit` is whether it may so with fewer edits than those that fit.
     """
 
     capacity_bytes: int
@@ -39,6 +40,7 @@ class Fit(NamedTuple):
     bound_bytes: int
     is_minimal: bool
     may_fit: bool = False
+    fewer_may_fit: bool = False
 
 
 def read_size(text: str, option: str = "--fit") -> int:
@@ -91,7 +93,9 @@ def fit(
     if search.bound_bytes > capacity_bytes:
         return Fit(capacity_bytes, False, [], now, search.bound_bytes, True)
     found = search.run(now)
-    if not found.fits and (search.may_fit or search.drops_results):
+    if found.fits and len(found.edits) > 1 and search.does_better:
+        found = found._replace(fewer_may_fit=True)
+    if not found.fits and (search.may_fit or search.does_better):
         found = found._replace(is_minimal=False, may_fit=True)
     if found.is_minimal and is_in_the_place and search.is_beaten_by_packing(found):
         return found._replace(is_minimal=False)
@@ -152,19 +156,33 @@ class _Search:
         self.drops_results = any(
             one.row in self.space.results and one.edit.kind in ("free", "remove") for one in self.candidates
         )
+        # Parameters for which JAX may find an output where no edit does.
+        self.donors = [
+            row for row, role in enumerate(self.space.columns["role"])
+            if "donate" in means and role == "parameter"
+            and self.space.columns["allocation"][row] not in self.space.live_out
+            and self.space.of_as_many_elements(row)
+        ]  # fmt: skip
         self.may_fit = False
         self.bound_bytes = self._bound()
         self.best: tuple[int, list[int], list[Edit], Bytes] | None = None
         self.is_cut = False
 
+    @property
+    def does_better(self) -> bool:
+        """Whether the compiler may do better with some edits than the dump shows."""
+        return self.drops_results or bool(self.donors)
+
     def _bound(self) -> int:
         """Return what the space takes at least if all values that can be edited are gone, or as small as they get."""
-        if all(one.edit.kind in SIZES for one in self.candidates) and self._can(self.candidates):
+        is_of_sizes = not self.donors and all(one.edit.kind in SIZES for one in self.candidates)
+        if is_of_sizes and self._can(self.candidates):
             plan = self._plan(self.candidates)
             return sum(plan.fixed.values()) + lower_bound(plan.slots, self.space.alignment)
         plan = self._plan([])
         gone = {one.row for one in self.candidates if one.edit.kind != "donate"}
         gone = gone.union(*(self.space.places_for(one.row) for one in self.candidates if one.edit.kind == "donate"))
+        gone = gone.union(*map(self.space.places_for, self.donors))
         gone = gone.union(*map(self.space.tables_of, gone))
         # Whatever was computed for a result goes with it.
         left = [at for at, row in enumerate(plan.slots.value) if row not in gone and not self.drops_results]
@@ -200,10 +218,12 @@ class _Search:
         """Try sets of one value, of two, and so on."""
         self.work.begin()
         for count in range(1, len({one.row for one in self.candidates}) + 1):
+            fewer_may_fit = self.may_fit
             self._extend([], list(self.candidates), count, 0)
             if self.best is not None:
                 _, _, edits, found = self.best
-                return Fit(self.capacity, True, edits, found, self.bound_bytes, not self.is_cut)
+                is_minimal = not self.is_cut
+                return Fit(self.capacity, True, edits, found, self.bound_bytes, is_minimal, fewer_may_fit=fewer_may_fit)
             if self.is_cut:
                 break
         return self._greedy() or Fit(self.capacity, False, [], now, self.bound_bytes, not self.is_cut)

@@ -527,7 +527,9 @@ class Plan:
         ]
         left = [one for one in fitting if self.fixed[one.allocation] == one.size_bytes]
         if not left:
-            why = _OUTPUTS_TAKEN.format(counted(len(fitting), "output")) if fitting else _NO_OUTPUT
+            others = any(self.fixed[one.allocation] for one in self.space.of_as_many_elements(row))
+            taken = _OUTPUTS_TAKEN.format(counted(len(fitting), "output")) + (_MAY_TAKE if others else _IGNORED)
+            why = taken if fitting else _NO_OUTPUT
             raise self.refused(edit, row, f"has no output {why}")
         return min(left, key=lambda one: (one.birth <= last, one.birth, one.allocation))
 
@@ -785,9 +787,9 @@ _IN_PLACE = "an output of its shape takes its place, "
 _OTHER_OUTPUT = (
     "; on several devices without out_shardings XLA may place another output of as many bytes there, with a copy"
 )
-_OUTPUTS_TAKEN = (
-    "left: arguments before it take the {} of its shape; JAX ignores this donation, with a warning: leave it out"
-)
+_OUTPUTS_TAKEN = "left: arguments before it take the {} of its shape; JAX "
+_IGNORED = "ignores this donation, with a warning: leave it out"
+_MAY_TAKE = "may take one of as many elements from 0.8 on, which is not computed here"
 _NO_OUTPUT = (
     "of its shape that could take its place; JAX takes one of as many elements from 0.8 on, which is not computed here"
 )

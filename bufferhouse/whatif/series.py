@@ -27,12 +27,18 @@ FROM staging.schedule
 WHERE dump_id IN (SELECT unnest(CAST($ids AS BIGINT[])))
 GROUP BY dump_id
 """
+_DONATED = """
+SELECT DISTINCT dump_id
+FROM staging.allocations
+WHERE dump_id IN (SELECT unnest(CAST($ids AS BIGINT[]))) AND parameter_number IS NOT NULL AND is_maybe_live_out
+"""
 
 
 class Point(NamedTuple):
     """A program of a series: its number, and the bytes that its dump reserves. `schedule` tells schedules apart.
 
-    `compiler` is empty where the run does not say it.
+    `compiler` is empty where the run does not say it. `has_donation` is whether an output stands in the place of an
+    argument.
     """
 
     number: int
@@ -42,6 +48,7 @@ class Point(NamedTuple):
     run_name: str
     schedule: str | None
     compiler: str = ""
+    has_donation: bool = False
 
 
 class Piece(NamedTuple):
@@ -66,15 +73,16 @@ class Piece(NamedTuple):
 
 
 class Series(NamedTuple):
-    """Programs of one function and target that differ in one number: `what` says which, `points` stand by it.
+    """Programs of one function, target and device that differ in one number: `what` says which, `points` stand by it.
 
-    `compile_target` is empty where the name of the file does not tell it.
+    `compile_target` is empty where the name of the file does not tell it, `device_kind` where the run does not.
     """
 
     program_name: str
     compile_target: str
     what: str
     points: Sequence[Point]
+    device_kind: str = ""
 
     @property
     def pieces(self) -> list[Piece]:
@@ -85,6 +93,12 @@ class Series(NamedTuple):
     def compilers(self) -> list[str]:
         """The compilers of the points, each once; an empty one stands for runs that do not say it."""
         return sorted({point.compiler for point in self.points})
+
+    @property
+    def donated(self) -> list[Point] | None:
+        """The points with donated arguments, where others have none: they differ in more than the number."""
+        found = [point for point in self.points if point.has_donation]
+        return found if 0 < len(found) < len(self.points) else None
 
 
 class Fitting(NamedTuple):
@@ -121,23 +135,28 @@ def fitting(series: Series, capacity_bytes: int) -> Fitting:
 def read_series(con: duckdb.DuckDBPyConnection, word: str, *, memory_space: int, run_name: str) -> list[Series]:
     """Return the series among the programs whose name begins with `word`, those with most points first."""
     rows = ask(con, "fits_programs", word=word, memory_space=memory_space, run_name=run_name).records
-    functions: dict[tuple[str, str], list[Record]] = defaultdict(list)
+    functions: dict[tuple[str, str, str], list[Record]] = defaultdict(list)
     for row in rows:
-        functions[row["program_name"], row["compile_target"] or ""].append(row)
+        functions[row["program_name"], row["compile_target"] or "", row["device_kind"] or ""].append(row)
     chosen = {key: found[:_MOST] for key, found in functions.items() if len(found) > 1}
     ids = [row["dump_id"] for found in chosen.values() for row in found]
     schedules = dict(execute(con, _SCHEDULES, ids=ids).fetchall()) if ids else {}
+    donated = {dump_id for (dump_id,) in execute(con, _DONATED, ids=ids).fetchall()} if ids else set()
     found = []
-    for (name, target), programs in sorted(chosen.items()):
+    for (name, target, device), programs in sorted(chosen.items()):
         for what, numbers in numbered([row["entry_signature"] for row in programs]):
             points = [
                 Point(number, row["reserved_bytes"], row["program_id"], row["dump_id"], row["run_name"],
-                      schedules.get(row["dump_id"]), row["compiler"])
+                      schedules.get(row["dump_id"]), row["compiler"], row["dump_id"] in donated)
                 for place, number in sorted(numbers.items(), key=lambda one: one[1])
                 for row in [programs[place]]
             ]  # fmt: skip
-            found.append(Series(name, target, what, points))
-    return sorted(found, key=lambda one: (-len(one.points), one.program_name, one.compile_target, one.what))
+            found.append(Series(name, target, what, points, device))
+    return sorted(found, key=_order)
+
+
+def _order(one: Series) -> tuple:
+    return -len(one.points), one.program_name, one.compile_target, one.device_kind, one.what
 
 
 def numbered(signatures: Sequence[str]) -> list[tuple[str, dict[int, int]]]:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from math import prod
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -136,6 +137,13 @@ class Space:
         """Return the rows in outputs of as many bytes as the allocation of a value: one of these may take its place."""
         _, size = self.allocations[self.columns["allocation"][row]]
         return {other for one in self.outputs if one.size_bytes == size for other in self.held[one.allocation]}
+
+    def of_as_many_elements(self, row: int) -> "list[Output]":
+        """Return the outputs of other dimensions that JAX, from 0.8 on, may have XLA place on a donated parameter."""
+        shape, (_, size) = array_shape(self.columns["shape"][row]), self.allocations[self.columns["allocation"][row]]
+        others = [one for one in self.outputs if one.size_bytes == size and one.array_shape != shape]
+        count = _element_count(shape) if others else None
+        return [one for one in others if count is not None and _element_count(one.array_shape) == count]
 
     def readers_elsewhere(self, instruction: str) -> list[str]:
         """Return what reads an instruction that has no value in this memory space."""
@@ -352,6 +360,12 @@ def _outputs(space: Space) -> list[Output]:
             shape = returned.get(place, array_shape(c["shape"][longest]))
             found.append(Output(allocation, shape, size, birth, longest))
     return sorted(found, key=lambda one: (space.results.get(one.row, 0), one.birth, one.allocation))
+
+
+def _element_count(shape: str) -> int | None:
+    """Return how many elements an array has; None where a size is not known."""
+    dims = parse_shape(shape).dims
+    return None if dims is None or None in dims else prod(dims)
 
 
 def array_shape(shape: str) -> str:

@@ -19,7 +19,7 @@ from bufferhouse.messages.figures import nominal, printed
 from bufferhouse.messages.join import dumps
 from bufferhouse.messages.message import read_messages
 from bufferhouse.messages.rules import RULES, Parts, capacity_bytes, reproduce
-from bufferhouse.oom.finding import Finding, explain, record
+from bufferhouse.oom.finding import Finding, explain, record, without_message
 from bufferhouse.paths import CHECKOUT
 from bufferhouse.query.statements import Record
 from bufferhouse.report.oom.text import _PARTS, _bar, oom_text
@@ -288,6 +288,18 @@ def test_standard_input_and_several_logs(tmp_path):
     assert (2, "") == (lambda one: (one.code, one.out))(call("oom", tmp_path / "none.log"))
 
 
+def test_of_several_hosts_that_say_the_same_each_is_told(tmp_path):
+    """One finding with the logs of all, and the dump beside the first of them."""
+    for host in ("host-0", "host-1", "host-2"):
+        shutil.copytree(log("libtpu-0.0.52/temps").parent, tmp_path / host)
+    [finding] = json.loads(call("oom", tmp_path, "--format", "json").out)["findings"]
+    logs = [str(tmp_path / host / "stderr.txt") for host in ("host-0", "host-1", "host-2")]
+    assert logs == [finding["log"], *finding["other_logs"]]
+    assert finding["dump"].startswith(f"{tmp_path}/host-0/")
+    said = " ".join(call("oom", tmp_path).out.split())
+    assert f"said in 2 other logs, too: {logs[1]}, {logs[2]}" in said
+
+
 def test_a_dump_that_is_refused_is_not_passed_over(tmp_path):
     """Exit 1: what it holds is not known, so nobody says that all is well."""
     dump = sorted((CHECKOUT / "examples" / "fleet" / "jaxlib-0.9.0").glob("*-buffer-assignment.txt"))[0]
@@ -524,6 +536,20 @@ def test_what_the_program_takes_itself_speaks_against_no_dump(con):
     assert "besides, which is in no dump: global 260.02M." in oom_text([finding], [], "table")
     [finding] = explain(con, [message], held(con, "libtpu-0.0.33/kv"))
     assert "its bytes are not the sum of what was used" == finding.doubt
+
+
+@pytest.mark.parametrize("is_beside", [False, True])
+def test_a_dump_of_the_module_with_other_sizes_is_doubted(con, is_beside: bool):
+    """A step that fitted yesterday has the name of the one that fails; a file beside it would say that it failed."""
+    text = log("libtpu-0.0.52/temps").read_text().replace("28.15G", "36.15G")
+    [message] = [one for one in read_messages(io.BytesIO(text.encode())) if one.is_failure]
+    [dump] = held(con, "libtpu-0.0.52/temps")
+    assert dump["module_name"] == message.module
+    dump = {**dump, "has_failed": is_beside}
+    [finding] = explain(con, [message], [dump])
+    said = "its bytes are not the sum of what was used, and no file beside it says that it failed"
+    assert (None if is_beside else said, is_beside) == (finding.doubt, bool(finding.values))
+    assert [] == [one for one in without_message([finding], [dump]) if not is_beside]
 
 
 def test_another_figure_of_fragmentation_is_told_beside_ours(found):

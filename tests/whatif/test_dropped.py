@@ -7,6 +7,7 @@ import pytest
 from bufferhouse.ingest.in_memory import in_memory
 from bufferhouse.report.whatif.text import capacity_said
 from bufferhouse.whatif.edits import read_edit
+from bufferhouse.whatif.fitting import fit
 from bufferhouse.whatif.outcome import Outcome, before, compute
 from bufferhouse.whatif.plan import NoCandidate, Plan
 from bufferhouse.whatif.space import Space, read_space
@@ -89,6 +90,30 @@ def test_the_order_of_jax_says_which_donation_is_left_over(spaces):
     for given in (edits, edits[::-1]):
         with pytest.raises(NoCandidate, match=r"parameter=2: .* take the 2 outputs of its shape; JAX ignores this"):
             compute(spaces["cpu", "dots_less"], given)
+
+
+def test_a_donation_that_jax_may_use_for_other_dimensions_is_not_said_to_be_ignored(spaces):
+    """It puts the second of two arguments in the place of a result of as many elements, and takes half of the bytes."""
+    space, truth = spaces["tpu", "reshaped"], spaces["tpu", "reshaped_donated"]
+    edits = [read_edit(f"donate:parameter={number}") for number in range(2)]
+    with pytest.raises(NoCandidate, match=r"take the 1 output of its shape; JAX may take one of as many elements"):
+        compute(space, edits)
+    capacity = truth.reserved_bytes
+    assert capacity < compute(space, edits[:1]).after.reserved_low_bytes
+    found = fit(space, capacity, means=["donate"])
+    assert (False, False, True) == (found.fits, found.is_minimal, found.may_fit)
+    assert found.bound_bytes <= capacity
+
+
+def test_fewer_edits_that_may_fit_are_not_ruled_out(spaces):
+    """Donated, a cache needs no copy: the donation alone fits, though a copy beside it would not."""
+    capacity = 400_000
+    assert capacity > spaces["tpu", "cache_donated"].reserved_bytes
+    words = ("whatif", "jit_cache", "--from", DROPPED / "tpu", "--fit", capacity)
+    said = "with 2 edits. No set of fewer values is sure to; some may, where the compiler does better"
+    assert said in " ".join(call(*words).out.split())
+    found = json.loads(call(*words, "--format", "json").out)["fit"]
+    assert (True, True, True) == (found["fits"], found["is_minimal"], found["fewer_may_fit"])
 
 
 def test_what_a_conditional_reads_is_no_result(spaces):

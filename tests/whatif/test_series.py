@@ -138,6 +138,35 @@ def test_what_was_compiled_for_another_chip_says_so(tmp_path):
     assert {None, "cpu", "sm_8.0", "sm_9.0", "sm_9.0a"} == {one["compile_target"] for one in found["series"]}
 
 
+def test_each_device_has_series_of_its_own(tmp_path):
+    """Another chip places and pads otherwise: no point of it is measured for the one that is asked for."""
+    written(tmp_path, [2, 4, 8])
+    for folder in tmp_path.iterdir():
+        device = "TPU v6 lite" if folder.name == "b4" else "TPU v5e"
+        (folder / "run.json").write_text(json.dumps({"device_kind": device}))
+        for dump in folder.glob("*.txt"):
+            dump.rename(dump.with_name(dump.name.replace(".cpu_", ".cl_853872983.")))
+    words = ("fits", "jit_f", "--capacity", "200B", "--from", tmp_path, "--format", "json")
+    [series] = json.loads(call(*words).out)["series"]
+    assert ("TPU v5e", [2, 8]) == (series["device_kind"], [one["number"] for one in series["points"]])
+    for chip, is_told in (("v6e", True), ("v5e", False)):
+        said = call("fits", "jit_f", "--chip", chip, "--from", tmp_path).out
+        assert "jit_f, tpu, TPU v5e: N in f32[N,4]" in said
+        assert is_told == (f"Compiled for TPU v5e: a compiler for {chip} places and pads otherwise." in said)
+
+
+def test_points_with_and_without_donation_are_told(tmp_path):
+    """A donated argument saves its bytes at one point alone: that is no property of the number."""
+    written(tmp_path, [2, 4, 8])
+    words = ("fits", "jit_f", "--capacity", "200B", "--from", tmp_path)
+    assert "donated" not in call(*words).out
+    [dump] = (tmp_path / "b8").iterdir()
+    dump.write_text(dump.read_text().replace("at ShapeIndex {}:", "at ShapeIndex {}, maybe-live-out:", 1))
+    assert "Arguments are donated at 8 alone: the other points would take other bytes with that." in call(*words).out
+    [series] = json.loads(call(*words, "--format", "json").out)["series"]
+    assert [8] == series["donated"]
+
+
 def test_points_of_several_compilers_are_told(tmp_path):
     """What differs between them may be the compiler, and not the number."""
     written(tmp_path, [2, 4, 8])

@@ -168,6 +168,9 @@ def oom_sections(finding: Finding) -> list[Section]:
     lines = [f"{message.dialect} in line {message.line_number:,} of {printable(message.log)}"]
     if message.ranks:
         lines.append(f"said by {counted(len(message.ranks), 'rank')}: {', '.join(map(printable, message.ranks[:8]))}")
+    if others := message.other_logs:
+        named = ", ".join(map(printable, others[:8]))
+        lines.append(f"said in {counted(len(others), 'other log')}, too: {named}{', …' if len(others) > 8 else ''}")
     lines += [f"The message is not to be relied on: {printable(fault)}." for fault in message.faults]
     if tensorcore := message.figure("tensorcore"):
         sparsecore = message.figure("sparsecore").printed

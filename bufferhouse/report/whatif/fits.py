@@ -81,14 +81,20 @@ def fits_text(asked: Asked, form: str, *, exact: bool) -> str:
 
 def _section(series: Series, asked: Asked, said: Callable[[int], str]) -> Section:
     target = series.compile_target
-    title = f"{', '.join(filter(None, (printable(series.program_name, 80), target)))}: {series.what}"
+    device = printable(series.device_kind, 60)
+    title = f"{', '.join(filter(None, (printable(series.program_name, 80), target, device)))}: {series.what}"
     lines = _lines(series, fitting(series, asked.capacity_bytes), said)
     if len(compilers := series.compilers) > 1:
         named = ", ".join(printable(one or "one that is not known", 60) for one in compilers)
         lines.insert(0, f"The points are of several compilers: {named}. Choose the dumps of one run with --run.")
+    if series.donated:
+        numbers = ", ".join(f"{point.number:,}" for point in series.donated)
+        lines.insert(0, f"Arguments are donated at {numbers} alone: the other points would take other bytes with that.")
     if asked.chip and not target.startswith(chip_of(asked.chip).target):
         compiled = f"Compiled for {target}" if target else "No file name says what it was compiled for"
         lines.insert(0, f"{compiled}: a compiler for {asked.chip} places and pads otherwise.")
+    elif asked.chip and chip_of(asked.chip).is_other(series.device_kind):
+        lines.insert(0, f"Compiled for {device}: a compiler for {asked.chip} places and pads otherwise.")
     return Section(title, lines, _POINTS, _rows(series, asked))
 
 
@@ -141,8 +147,10 @@ def _record(series: Series, asked: Asked) -> Record:
     return {
         "program": series.program_name,
         "compile_target": series.compile_target or None,
+        "device_kind": series.device_kind or None,
         "number": series.what,
         "compilers": series.compilers,
+        "donated": [point.number for point in series.points if point.has_donation],
         "points": _rows(series, asked),
         "pieces": [
             {

@@ -176,6 +176,7 @@ def _fit_record(found: Fit, outcome: Outcome) -> Record:
         "is_estimate": _is_estimate(outcome),
         "is_minimal": found.is_minimal,
         "may_fit": found.may_fit,
+        "fewer_may_fit": found.fewer_may_fit,
         "bound_bytes": found.bound_bytes,
     }
 
@@ -215,6 +216,8 @@ def _verdict(found: Fit, *, is_estimate: bool) -> str:
         return f"It fits into {capacity} as it is."
     if found.fits:
         least = "No set of fewer values does" if found.is_minimal else "It is not proved that no smaller set does"
+        if found.is_minimal and found.fewer_may_fit:
+            least = "No set of fewer values is sure to; some may, where the compiler does better than the bounds"
         it_fits = "By estimate it fits" if is_estimate else "It fits"
         return f"{it_fits} into {capacity} with {counted(len(found.edits), 'edit')}. {least}."
     if found.bound_bytes > found.capacity_bytes:
