@@ -94,6 +94,22 @@ def test_a_log_that_grows_is_read_again(tmp_path):
     assert 0 == call("verify", "--warehouse", warehouse).code
 
 
+def test_a_log_that_grows_is_no_load_of_dumps(tmp_path):
+    """Whoever watches when dumps came last hears nothing of it: else a job that dumps nothing any more looks alive."""
+    source, warehouse = run_of(tmp_path / "source", KV), tmp_path / "w.duckdb"
+    load(source, warehouse)
+
+    def last_load() -> dict:
+        return json.loads(call("stats", "--format", "json", "--warehouse", warehouse).out)["last_load"]
+
+    before = last_load()
+    assert (1, 1) == (before["seen"], before["new"])
+    with (source / "night.dump" / "stderr.txt").open("a") as file:
+        file.write("step 1\n")
+    assert 1 == load(source, warehouse)["logs"]
+    assert before == last_load()
+
+
 def test_a_log_without_a_message_is_counted_and_not_read_again(tmp_path):
     """One row says that it was read; what begins like no text is a log without a message, too."""
     source, warehouse = run_of(tmp_path / "source", KV), tmp_path / "w.duckdb"
