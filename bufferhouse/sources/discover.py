@@ -589,9 +589,19 @@ def _trees(
         paths, is_matched = sorted(glob.glob(source, recursive=True)), True
         if not paths and not may_be_empty:
             raise UsageError(f"{source}: the pattern matches no file")
+        # Nothing may have come yet; a folder that is gone, as one that is not mounted, brings nothing any more.
+        if not paths and not os.path.exists(folder := folder_of(source)):
+            raise UsageError(f"{printable(source)}: no such file or directory: {printable(folder)}")
     for path in paths:
         if not (_is_archive(path) and waits(path)):
             yield _tree_of(path, is_matched=is_matched)
+
+
+def folder_of(pattern: str) -> str:
+    """Return the folder that stands before the first part of a glob that has a wildcard in it."""
+    parts = pattern.split("/")
+    first = next(place for place, part in enumerate(parts) if glob.has_magic(part))
+    return "/".join(parts[:first]) or ("/" if first else ".")
 
 
 def _absolute(path: str) -> str:

@@ -212,3 +212,17 @@ def test_archives_that_are_passed_by_are_named(tmp_path, warehouse):
 def pick(outcome: tuple) -> tuple:
     code, said, *_ = outcome
     return code, said["new"], said["archives"]
+
+
+def test_a_glob_whose_folder_is_gone_is_a_missing_source(tmp_path, warehouse):
+    """As a folder that is gone is: where a disk is not mounted, nothing matches any more. Else it may be empty yet."""
+    configured = tmp_path / "bufferhouse.toml"
+    configured.write_text('[[sources]]\nname = "a"\npaths = ["mount/dumps/2026-*/*.tar"]\nsettle = "0s"\n')
+    folder = tmp_path / "mount" / "dumps"
+    code, _, err = one_pass(configured)
+    expected = f"source a: {folder}/2026-*/*.tar: no such file or directory: {folder}"
+    assert (2, True) == (code, expected in err)
+    assert ":3:1: nothing is at mount/dumps yet" in call("config", "check", "--config", configured).err
+    folder.mkdir(parents=True)
+    assert (0, 0) == pick(one_pass(configured))[:2]
+    assert "nothing is at" not in call("config", "check", "--config", configured).err
