@@ -106,6 +106,8 @@ def ingest(
     for name, one in by_source.items():
         if one.fault:
             log(one.fault, source=name, level=logging.ERROR)
+        for line in one.archive_lines():
+            log(line, source=name, level=logging.WARNING)
     for line in lines(total):
         log(line)
     copy = path.published
@@ -167,8 +169,9 @@ def _final_state(summary: Summary, failing_share: float, by_source: Mapping[str,
             message=f"{said}, {len(summary.unreadable)} not readable",
             data=summary.told(),
         )
-    waiting = f", {len(summary.waiting)} waiting" if summary.waiting else ""
-    return Completed(message=f"{summary.new} new, {summary.known} known{waiting}", data=summary.told())
+    others = f", {len(summary.waiting)} waiting" if summary.waiting else ""
+    others += f", {counted(len(summary.archives), 'archive')} not opened" if summary.archives else ""
+    return Completed(message=f"{summary.new} new, {summary.known} known{others}", data=summary.told())
 
 
 def main() -> int:

@@ -9,6 +9,7 @@ from prefect.states import Completed, Failed, State
 from pydantic import Field
 
 from bufferhouse.errors import UsageError, counted
+from bufferhouse.messages.rows import faults as message_faults
 from bufferhouse.models.checks import run_checks
 from bufferhouse.redaction import printable
 from bufferhouse.report.flow_summary import bullets, figures
@@ -37,10 +38,11 @@ def compact(writer: Held, keep_seconds: float) -> Held:
 
 @step(name="verify")
 def prove(writer: Held, sample: int) -> Held:
-    """Prove some dumps, chosen at random; return their number and the faults."""
-    ids = verify.chosen_dumps(writer.value.con, sample=sample)
-    faults = verify.verify(writer.value.con, ids)
-    return Held((len(ids), [*faults, *verify_models.model_faults(writer.value, ids, faults)]))
+    """Prove some dumps, chosen at random, and all messages of logs; return the dumps, and the faults of both."""
+    con = writer.value.con
+    ids = verify.chosen_dumps(con, sample=sample)
+    faults = verify.verify(con, ids)
+    return Held((ids, [*faults, *verify_models.model_faults(writer.value, ids, faults)], message_faults(con)))
 
 
 @step(name="check")
@@ -63,8 +65,8 @@ def maintain(
 ) -> State:
     """Remove old runs, compact the warehouse, prove a sample of it, run all checks, and publish it.
 
-    Fails, and publishes nothing, where a dump does not prove itself or a check of severity error finds offenders. The
-    artifact `maintain-summary` says what was done.
+    Fails, and publishes nothing, where a dump or a message of a log does not prove itself, or a check of severity
+    error finds offenders. The artifact `maintain-summary` says what was done.
 
     Args:
         warehouse: The warehouse, file or lake; else as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb.
@@ -98,13 +100,14 @@ def maintain(
             else:
                 compacted = Compacted(size := opened.size(), size)
             progress.reach(2, 4)
-            proved, faults = prove(writer, verify_sample or keep["verify_sample"]).value
+            proved, faults, of_messages = prove(writer, verify_sample or keep["verify_sample"]).value
+            faulty = {fault.dump_id for fault in faults}  # one dump may have several
             progress.reach(3, 4)
             results = check(writer).value
             events.tell_checks(conf, results)
             failed = [one for one in results if one.offender_count and one.severity == "error"]
             should_publish = conf["warehouse"]["publish"] if publish_copy is None else publish_copy
-            published = publish(writer.value) if should_publish and not (faults or failed) else "no"
+            published = publish(writer.value) if should_publish and not (faulty or of_messages or failed) else "no"
     except EXPECTED as error:
         return Failed(message=str(error), data=error)
     except Exception as error:
@@ -117,23 +120,27 @@ def maintain(
         "warehouse bytes before": compacted.before,
         "warehouse bytes after": compacted.after,
         "dumps that were stored twice": compacted.mended_count,
-        "dumps proved": proved - len(faults),
-        "dumps with faults": len(faults),
+        "dumps proved": len({*proved} - faulty),
+        "dumps with faults": len(faulty),
+        "messages with faults": len(of_messages),
         "checks failed": len(failed),
         "published": published,
         "seconds": f"{time.monotonic() - started:.1f}",
     }
-    faulty = [f"dump {fault.dump_id}: {fault.what}" for fault in faults]
+    not_proved = [*(f"dump {fault.dump_id}: {fault.what}" for fault in faults), *map(printable, of_messages)]
     offending = [
         f"{one.name}: {counted(one.offender_count, 'offender')}, {printable(one.first or '')}" for one in failed
     ]
-    parts = [figures(rows), *bullets("Removed", pruned.runs), *bullets("Not proved", faulty)]
+    parts = [figures(rows), *bullets("Removed", pruned.runs), *bullets("Not proved", not_proved)]
     parts += bullets("Checks failed", offending)
     leave_summary("maintain-summary", "\n\n".join(parts), "What the maintenance did.")
-    if faults:
-        return Failed(message=f"{len(faults)} of {counted(proved, 'dump')} not proved; nothing was published")
+    if faulty or of_messages:
+        said = [counted(len(faulty), "dump")] if faulty else []
+        said += [f"{counted(len(of_messages), 'message')} of logs"] if of_messages else []
+        return Failed(message=f"{', '.join(said)} not proved; nothing was published")
     if failed:
         return Failed(
             message=f"{counted(len(failed), 'check')} failed: {'; '.join(offending[:3])}; nothing was published"
         )
-    return Completed(message=f"{counted(len(pruned.runs), 'run')} removed, {counted(proved, 'dump')} proved", data=rows)
+    message = f"{counted(len(pruned.runs), 'run')} removed, {counted(len(proved), 'dump')} proved"
+    return Completed(message=message, data=rows)

@@ -4,7 +4,7 @@ Growth is an event, and so is a donation that was taken before and is lost after
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,13 +17,14 @@ from pydantic import Field
 from bufferhouse.compare.gate import Verdict, accepted_by, judge, read_accepted
 from bufferhouse.compare.pairing import RESHAPED
 from bufferhouse.config.threshold import parse_threshold, reshaped_mode
+from bufferhouse.engine.sql import execute
 from bufferhouse.errors import counted
-from bufferhouse.query.statements import ask
+from bufferhouse.query.statements import Record, ask
 from bufferhouse.report.compare.data import Comparison, read_comparison
 from bufferhouse.report.compare.gate import gate_sections, grown, offender_records, stale_line
 from bufferhouse.report.compare.sections import compare_sections, title
 from bufferhouse.report.flow_summary import figures
-from bufferhouse.report.text.figures import human_bytes, printable
+from bufferhouse.report.text.figures import human_bytes, printable, some_of
 from bufferhouse.report.text.sections import markdown_text
 from bufferhouse.warehouse.address import address_of
 from bufferhouse.warehouse.open import reading
@@ -31,6 +32,7 @@ from flows import callers
 from flows.events import TOLD, emit_lost_donations, emit_regression
 from flows.steps import EXPECTED, Held, leave_summary, outcome, step
 
+_SHOWN = 3, 80  # of names, and characters of each
 _TOLD = (
     "program_label", "program_id", "memory_space", "before_bytes", "after_bytes", "delta_bytes", "main_cause",
     "main_cause_label", "main_cause_bytes", "status", "change_said", "is_ambiguous",
@@ -39,10 +41,22 @@ _TOLD = (
 
 @step(name="choose runs")
 def choose(warehouse: str, wait_seconds: float) -> Held:
-    """Return the two newest runs of each platform, track and device, and why there are none; else an empty text."""
+    """Return the two newest runs of each platform, track and device; why there are none, else an empty text; and the
+    names of newer runs, all dumps of which were refused."""
     with reading(address_of(warehouse), wait=wait_seconds) as opened:
         found = ask(opened.con, "newest_runs").records
-        return Held((found, "" if found else _why_none(opened.con)))
+        return Held((found, "" if found else _why_none(opened.con), _refused_runs(opened.con, found)))
+
+
+def _refused_runs(con: duckdb.DuckDBPyConnection, newest: Sequence[Record]) -> list[str]:
+    """Return the runs without a dump that was taken, newer than one of the newest that have some."""
+    rows = execute(
+        con,
+        "SELECT run_name FROM marts.runs_v2 WHERE dump_count = 0 AND refused_dump_count > 0 AND run_order > (SELECT"
+        " MIN(run_order) FROM marts.runs_v2 WHERE list_contains(CAST($newest AS BIGINT[]), run_id)) ORDER BY run_order",
+        newest=[one["after_run_id"] for one in newest],
+    ).fetchall()
+    return [name for (name,) in rows]
 
 
 def _why_none(con: duckdb.DuckDBPyConnection) -> str:
@@ -104,7 +118,7 @@ def regressions(
         mode = reshaped_mode(reshaped or wanted["reshaped"])
         accepted = read_accepted(Path(accept)) if accept else accepted_by(conf)
         found: list[tuple[Comparison, Verdict]] = []
-        newest, why_none = choose(path, wait).value
+        newest, why_none, refused_runs = choose(path, wait).value
         for runs in newest:
             names = runs["before_run_name"], runs["after_run_name"]
             comparison = compare(path, *names, metric or wanted["metric"], wait).value
@@ -117,6 +131,8 @@ def regressions(
     sentence = f"{why_none[:1].upper()}{why_none[1:]}." if why_none else ""
     # An entry is stale if no comparison needs it.
     stale = [entry for entry in accepted if all(entry in verdict.stale for _, verdict in found)]
+    sides = [side for comparison, _ in found for side in (comparison.before, comparison.after)]
+    refused = {side["run_name"]: side["refused_dump_count"] for side in sides if side["refused_dump_count"]}
     parts = []
     for comparison, verdict in found:
         _tell(comparison, verdict, str(threshold))
@@ -129,6 +145,8 @@ def regressions(
         "comparisons": len(found),
         "programs compared": sum(verdict.compared_count for _, verdict in found),
         "not compared, without known bytes": sum(row.is_unknown for comparison, _ in found for row in comparison.rows),
+        "dumps refused in these runs": sum(refused.values()),
+        "newer runs, all dumps refused": len(refused_runs),
         "regressions": sum(len(verdict.offenders) for _, verdict in found),
         "accepted": sum(len(verdict.accepted) for _, verdict in found),
         "reshaped": sum(row.status == RESHAPED for comparison, _ in found for row in comparison.rows),
@@ -142,6 +160,11 @@ def regressions(
     message += f"; {why_none}" if why_none else ""
     if empty := [comparison for comparison, verdict in found if not verdict.compared_count]:
         message += f"; nothing could be compared: {', '.join(map(title, empty))}"
+    if refused:
+        dumps = counted(sum(refused.values()), "dump")
+        message += f"; not compared, as they were refused: {dumps} of {some_of(refused, *_SHOWN)}"
+    if refused_runs:
+        message += f"; not compared, as all dumps were refused: {some_of(refused_runs, *_SHOWN)}"
     return Completed(message=message, data=dict(rows))
 
 

@@ -45,6 +45,7 @@ def config_check(
     from bufferhouse.config.keys import SECTIONS
     from bufferhouse.config.load import ConfigError, find, load
     from bufferhouse.query.format import formatted
+    from bufferhouse.sources.discover import folder_of
 
     check_format(output_format, "table", "json")
     path = find(config_file)
@@ -76,9 +77,11 @@ def config_check(
     for source in found.sources:
         origin = found.origins[f"sources.{source['name']}.paths"]
         for place in source["paths"]:
+            if "://" in place or (there := Path(found.place(place))).exists():
+                continue
             is_pattern = any(mark in place for mark in "*?[")
-            if "://" not in place and not is_pattern and not Path(found.place(place)).exists():
-                say(f"bufferhouse: {origin}: nothing is at {place} yet")
+            if not is_pattern or not Path(folder_of(str(there))).exists():
+                say(f"bufferhouse: {origin}: nothing is at {folder_of(place) if is_pattern else place} yet")
     raise typer.Exit(int(not is_good))
 
 

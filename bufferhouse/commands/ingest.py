@@ -163,8 +163,9 @@ def _ingest_configured(
         print(json.dumps({**total.told(), "faults": faults}))
     else:
         print("\n".join([*lines(total), *(f"waiting: {printable(line)}" for line in total.waiting)]))
-    for name, fault in faults.items():
-        say(f"bufferhouse: source {name}: {fault}")
+    for name, one in by_source.items():
+        for line in [*one.archive_lines(), *([one.fault] if one.fault else [])]:
+            say(f"bufferhouse: source {name}: {line}")
     is_wrong = any(isinstance(one.error, UsageError) for one in by_source.values())
     raise typer.Exit((2 if is_wrong else 3) if faults else total.exit_code)
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from bufferhouse.commands.config import ConfigOption
+from bufferhouse.commands.config import ConfigOption, SetOption
 from bufferhouse.commands.options import (
     FormatOption,
     PlanOption,
@@ -253,11 +253,13 @@ def metrics(
     warehouse: WarehouseOption = None,
     wait: WaitOption = 0.0,
     config_file: ConfigOption = None,
+    settings: SetOption = None,
     checks: Annotated[bool, typer.Option("--checks", help="Run all checks, too.")] = False,
 ) -> None:
     """Print the figures of stats in the OpenMetrics format, for Prometheus.
 
-    With a configuration it has the freshness of each source. `bufferhouse serve --metrics-port` serves the same.
+    With a configuration it has the freshness of each source. `bufferhouse serve --metrics-port` serves the same, with
+    what --set gives it.
 
     Example: bufferhouse metrics --config bufferhouse.toml
     """
@@ -265,7 +267,7 @@ def metrics(
     from bufferhouse.ingest.metrics import metrics as read
     from bufferhouse.ingest.open_metrics import open_metrics
 
-    conf = load(find(config_file))
+    conf = load(find(config_file), flags=settings or ())
     given = conf.warehouse if config_file and warehouse is None else warehouse
     print(open_metrics(read(warehouse_path(given, must_exist=True), conf, wait=wait, checks=checks)), end="")
 

@@ -46,16 +46,16 @@ def serve(
         )
     say(f"bufferhouse: about to serve {conf.path}, {counted(len(conf.sources), 'source')}, warehouse {conf.warehouse}")
     if metrics_port is not None:
-        from bufferhouse.ingest.metrics_page import metrics_server
+        from bufferhouse.ingest.metrics_page import metrics_server, words_of
 
-        asked = ["--warehouse", conf.warehouse.key, *(["--config", str(conf.path)] if conf.path else [])]
-        say(f"bufferhouse: metrics are at http://127.0.0.1:{metrics_server(asked, metrics_port).server_port}/metrics")
+        page = metrics_server(words_of(conf, given), metrics_port)
+        say(f"bufferhouse: metrics are at http://127.0.0.1:{page.server_port}/metrics")
     from flows.server import alone, dashboard, kept_authentication, server
     from flows.serving import serve as serve_flows
 
     kept = kept_authentication()
     with alone(port), server(port, has_dashboard=ui) as url:
-        if page := dashboard(url):
+        if shown_at := dashboard(url):
             asked = f"the text of {kept}" if kept else "$PREFECT_API_AUTH_STRING"
-            say(f"bufferhouse: Prefect's dashboard is at {page} and asks for {asked}")
+            say(f"bufferhouse: Prefect's dashboard is at {shown_at} and asks for {asked}")
         serve_flows(conf, given, poll_seconds=poll)

@@ -45,7 +45,7 @@ class Read:
 
 @dataclass(slots=True)
 class LoadedLogs:
-    """What loads of logs did: logs read, messages about memory stored, rejects as lines, what could not be read, rows
+    """What loads of logs did: logs read, new messages about memory, rejects as lines, what could not be read, rows
     by table; `notes` are about warnings that were left out."""
 
     log_count: int = 0
@@ -219,8 +219,10 @@ def _store(warehouse: Warehouse, batch: Sequence[Read], started_at: datetime) ->
             place = (ids[name], one.log.places[name], load_id)
             kept = _rows_of(messages, place, refused)
             before = newest.get(place[:2])
-            is_same = before is not None and _said(kept) == _said_before(warehouse, *place[:2], before[1])
+            said_before = None if before is None else _said_before(warehouse, *place[:2], before[1])
+            is_same = _said(kept) == said_before
             if not is_same:
+                done.message_count += _new_count(kept, said_before)
                 for table, of_table in kept.items():
                     found[table] += of_table
             entry = one.log.entry
@@ -249,8 +251,6 @@ def _store(warehouse: Warehouse, batch: Sequence[Read], started_at: datetime) ->
         _resolve(warehouse, found["oom_logs"], rejects)
         facts = [load_id, started_at, datetime.now(UTC), __version__, 0, 0, 0, 0, done.text_bytes]
         warehouse.con.execute(f"INSERT INTO raw.loads VALUES ({literals(facts)})")
-    dialect = list(CONTRACTS["oom_messages"].columns).index("dialect")
-    done.message_count = sum(row[dialect] != DONATION for row in found["oom_messages"])
     done.rejects = [f"{entry.path}:{refusal}" for _, entry, refusal, _ in fresh]
     return done
 
@@ -287,12 +287,12 @@ def _newest(warehouse: Warehouse, runs: set[int]) -> dict[tuple[int, str], tuple
     return {(run, path): (load, messages) for run, path, load, messages in found}
 
 
-def _said(kept: Mapping[str, list[Row]]) -> list[tuple]:
+def _said(kept: Mapping[str, list[Row]]) -> list[list[tuple]]:
     ranks = Counter((row[3], row[-1]) for row in kept["oom_ranks"])
     return [sorted((row[3], row[4], row[6], row[-1]) for row in kept["oom_messages"]), sorted(ranks.items())]
 
 
-def _said_before(warehouse: Warehouse, run_id: int, path: str, load_id: int) -> list[tuple]:
+def _said_before(warehouse: Warehouse, run_id: int, path: str, load_id: int) -> list[list[tuple]]:
     con = warehouse.con
     of_log = f"WHERE run_id = {run_id} AND relative_path = {literal(path)} AND load_id = {load_id}"
     messages = con.execute(
@@ -300,6 +300,14 @@ def _said_before(warehouse: Warehouse, run_id: int, path: str, load_id: int) -> 
     ).fetchall()
     ranks = Counter(con.execute(f"SELECT message_number, rank_name FROM raw.oom_ranks {of_log}").fetchall())
     return [sorted(messages), sorted(ranks.items())]
+
+
+def _new_count(kept: Mapping[str, list[Row]], said_before: list[list[tuple]] | None) -> int:
+    """Return how many messages about memory a log has that it had not before: one that grows is read again whole."""
+    dialect = list(CONTRACTS["oom_messages"].columns).index("dialect")
+    known = Counter(text for *_, text in said_before[0]) if said_before else Counter()
+    now = Counter(row[-1] for row in kept["oom_messages"] if row[dialect] != DONATION)
+    return (now - known).total()
 
 
 def _fresh(warehouse: Warehouse, rejects: Sequence[tuple], names: Mapping[int, str]) -> list[tuple]:

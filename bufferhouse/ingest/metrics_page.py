@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from bufferhouse.config.load import Config, is_secret
 from bufferhouse.errors import UsageError
 from bufferhouse.ingest.open_metrics import CONTENT_TYPE
 from bufferhouse.redaction import said
@@ -71,6 +72,15 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *words: object) -> None:
         """Say nothing about requests."""
+
+
+def words_of(conf: Config, settings: Sequence[str] = ()) -> list[str]:
+    """Return the words by which `bufferhouse metrics` reads what a configuration serves, and what was set over it.
+
+    No secret is among them: others of this machine see the words of a process, and no figure needs one.
+    """
+    chosen = ["--warehouse", conf.warehouse.key, *(["--config", str(conf.path)] if conf.path else [])]
+    return [*chosen, *(word for one in settings if not is_secret(one) for word in ("--set", one))]
 
 
 def metrics_server(words: Sequence[str], port: int) -> MetricsServer:

@@ -32,11 +32,11 @@ def _families(found: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Any]]:
     tables = found["tables"].items()
     yield "table_rows", "", "Rows of a table.", (({"table": name}, row["rows"]) for name, row in tables)
     yield "table_bytes", "bytes", "Size of a table.", (({"table": name}, row["bytes"]) for name, row in tables)
-    yield "open_rejects", "", "Refused dumps that nobody has repaired.", _one(found["open_rejects"])
-    yield "rejects", "", "Refused dumps.", (
+    yield "open_rejects", "", "Refused dumps and messages that nobody has repaired.", _one(found["open_rejects"])
+    yield "rejects", "", "Refused dumps and messages of logs.", (
         ({"rule": row["rule"], "state": row["state"]}, row["count"]) for row in found["rejects"]
     )  # fmt: skip
-    yield "last_load_timestamp_seconds", "seconds", "End of the last load.", _one(_moment(load.get("finished_at")))
+    yield "last_load_timestamp_seconds", "seconds", "When dumps came last.", _one(_moment(load.get("finished_at")))
     yield "last_load_dumps", "", "Dumps of the last load.", (
         ({"outcome": outcome}, load[outcome]) for outcome in ("new", "known", "rejected") if load
     )  # fmt: skip

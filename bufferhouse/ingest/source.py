@@ -494,19 +494,30 @@ def _leave_out_pruned(
             since[name] = moment.timestamp() * 1e9
     if not since:
         return
-    newer = {name for name, moment in since.items() if _archive_mtime_ns(discovery.runs[name].root) > moment}
+    places = {name: split_at_archive(discovery.runs[name].root) for name in since}
+    archives = {name: archive for name, (archive, inside) in places.items() if inside is not None}
+    mtimes = {archive: _archive_mtime_ns(archive.removesuffix("!")) for archive in {*archives.values()}}
+    newer = {name for name, archive in archives.items() if mtimes[archive] > since[name]}
     newer |= {
         dump.run_name for dump in discovery.dumps if (dump.mtime_ns or 0) > since.get(dump.run_name, float("inf"))
     }
     summary.pruned = dict(sorted(_take_out(discovery, since.keys() - newer).items()))
 
 
-def _archive_mtime_ns(root: str) -> int:
-    """Return when the archive of a run was last written, whose members keep the times that they had; 0 without one."""
-    archive, inside = split_at_archive(root)
+def _archive_mtime_ns(path: str) -> int:
+    """Return when an archive was last written, whose members keep the times that they had; 0 where it is gone.
+
+    Raises:
+        UsageError, SourceUnavailable: it lies in a bucket that does not answer.
+    """
+    if path.startswith("s3://"):
+        from bufferhouse.sources.bucket import Bucket
+
+        entry = Bucket(path).beside(path)
+        return 0 if entry is None else entry.mtime_ns
     try:
-        return 0 if inside is None else os.stat(archive.removesuffix("!")).st_mtime_ns
-    except OSError:  # in a bucket, or gone
+        return os.stat(path).st_mtime_ns
+    except OSError:
         return 0
 
 

@@ -149,8 +149,9 @@ class Summary:
         return {name: getattr(self, name) for name in (*names, *tries, *found, *logs, *others, *again)}
 
     def told(self) -> dict:
-        """Return the summary of a pass as JSON knows it: with what waits, and what came late."""
-        return {**self.as_dict(), "waiting": self.waiting, "late": self.late, "pruned": self.pruned}
+        """Return the summary of a pass as JSON knows it: with what waits, came late, or was passed by."""
+        passed_by = {"pruned": self.pruned, "archives": self.archives}
+        return {**self.as_dict(), "waiting": self.waiting, "late": self.late, **passed_by}
 
 
 def total_of(by_source: Mapping[str, Summary]) -> Summary:

@@ -45,6 +45,7 @@ def pass_summary(
     parts += bullets("Failed sources", [f"{name}: {p.fault}" for name, p in by_source.items() if p.fault])
     parts += bullets("Refused", [*total.reject_lines, *total.unreadable])
     parts += bullets("Waiting", total.waiting)
+    parts += bullets("Not opened", total.archive_lines())
     return "\n\n".join(parts)
 
 

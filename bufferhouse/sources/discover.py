@@ -241,7 +241,13 @@ def discover(
         UsageError: a source does not exist, two runs have one name, or a label means nothing.
         SourceUnavailable: a bucket does not answer.
     """
-    trees = [tree for source in sources for tree in _trees(os.fspath(source), may_be_empty, waits)]
+    named = {_absolute(source) for source in map(os.fspath, sources)}
+
+    def noted(archive: str) -> bool:
+        named.add(_absolute(archive))
+        return waits(archive)
+
+    trees = [tree for source in sources for tree in _trees(os.fspath(source), may_be_empty, noted)]
     found = _Finding(places or Places(run_name, labels), look_inside, FoundDumps(portion))
     listed = partial(_listed, found=found.found, include=include, exclude=exclude, entries_of=entries_of)
     # Files that are named one by one may belong together wherever they stand, and so may all that is called one run.
@@ -249,7 +255,10 @@ def discover(
         run_name is not None or any(isinstance(tree, Directory) and tree.only is not None for tree in trees)
     )
     found.take(_portions(listed(trees), portion, is_whole=is_whole))
-    archives = found.found.archives
+    # A walk comes by archives that are named as well.
+    archives = [path for path in found.found.archives if _absolute(path) not in named]
+    found.found.ignored_count -= len(found.found.archives) - len(archives)
+    found.found.archives = archives
     if archives and not found.has_candidates:
         found.found.ignored_count -= len(archives)
         found.found.archives = []
@@ -580,9 +589,23 @@ def _trees(
         paths, is_matched = sorted(glob.glob(source, recursive=True)), True
         if not paths and not may_be_empty:
             raise UsageError(f"{source}: the pattern matches no file")
+        # Nothing may have come yet; a folder that is gone, as one that is not mounted, brings nothing any more.
+        if not paths and not os.path.exists(folder := folder_of(source)):
+            raise UsageError(f"{printable(source)}: no such file or directory: {printable(folder)}")
     for path in paths:
         if not (_is_archive(path) and waits(path)):
             yield _tree_of(path, is_matched=is_matched)
+
+
+def folder_of(pattern: str) -> str:
+    """Return the folder that stands before the first part of a glob that has a wildcard in it."""
+    parts = pattern.split("/")
+    first = next(place for place, part in enumerate(parts) if glob.has_magic(part))
+    return "/".join(parts[:first]) or ("/" if first else ".")
+
+
+def _absolute(path: str) -> str:
+    return path if "://" in path else os.path.abspath(path)
 
 
 def _is_archive(path: str) -> bool:

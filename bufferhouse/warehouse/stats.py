@@ -44,10 +44,13 @@ def stats(warehouse: Warehouse) -> dict:
 
 
 def _last_load(con: duckdb.DuckDBPyConnection) -> dict | None:
-    """Return the last load that is kept: its number, when it ended, and its figures; None before the first."""
+    """Return the last load that saw dumps: its number, when it ended, and its figures; None before the first.
+
+    A load of logs alone comes with every line that a log grows by, and what is parsed again was there before.
+    """
     row = con.execute(
         "SELECT load_id, finished_at, seen_count, new_count, known_count, rejected_count, text_bytes"
-        " FROM raw.loads ORDER BY load_id DESC LIMIT 1"
+        " FROM raw.loads WHERE seen_count > 0 ORDER BY load_id DESC LIMIT 1"
     ).fetchone()
     names = ("load_id", "finished_at", "seen", "new", "known", "rejected", "bytes")
     return None if row is None else {**dict(zip(names, row, strict=True)), "finished_at": moment_text(row[1])}

@@ -30,6 +30,7 @@ from bufferhouse.config import load as configuration
 from bufferhouse.dump.identity import content_of
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
 from bufferhouse.ingest.summary import Summary
+from bufferhouse.report.flow_summary import pass_summary
 from bufferhouse.warehouse.file import WriterLock
 from flows.ingest import _final_state, ingest, main
 from flows.parsers import chosen_workers
@@ -294,6 +295,14 @@ def test_the_failing_share(observed, summary, share, expected):
     """
     summary.rows["observations"] = observed
     assert expected == _final_state(summary, share, {}).name
+
+
+def test_archives_that_are_passed_by_are_told():
+    """What they hold may be all that is new: neither message nor summary says only that nothing is."""
+    summary = Summary(seen=1, known=1, archives=["/d/1.tar", "/d/2.tar"])
+    assert "0 new, 1 known, 2 archives not opened" == _final_state(summary, 0.5, {}).message
+    shown = pass_summary(summary, {"d": summary}, published=None, warehouse_bytes=None)
+    assert shown.endswith("Not opened:\n\n* `/d/1.tar and 1 more: archives beside dumps are opened only when named`")
 
 
 def test_logs_that_are_refused_are_no_dumps(prefect_server, tmp_path):

@@ -5,6 +5,7 @@ import flows  # noqa: F401  first, since it sets the environment that Prefect re
 # isort: split
 
 from datetime import UTC, datetime, timedelta
+from operator import itemgetter
 
 import duckdb
 import pytest
@@ -21,6 +22,7 @@ from flows.fleet_report import fleet_report
 from flows.maintain import maintain
 from flows.site import site
 from tests.flows.clock import figures, until
+from tests.oom.specimens import FOLDER
 from tests.warehouses import published_path
 
 pytest_plugins = ["tests.flows.prefect_server"]
@@ -68,6 +70,21 @@ def test_what_does_not_prove_itself_is_not_published(prefect_server, own_warehou
     assert "FAILED" == state.type.value
     assert f"dump {dump_id}: " in artifacts(state)["maintain-summary"]
     assert not published_path(own_warehouse).exists()
+
+
+def test_messages_that_do_not_prove_themselves_are_not_published(prefect_server, warehouse):
+    """As for `verify`; a dump with several faults is one dump."""
+    assert 0 == run_ingest([str(FOLDER / "libtpu-0.0.33" / "kv")], warehouse).exit_code
+    query(warehouse, "UPDATE raw.oom_figures SET printed_text = '1.00G' WHERE figure_name = 'used'")
+    state = maintain(warehouse=str(warehouse), compact_file=False, return_state=True)
+    assert "1 message of logs not proved; nothing was published" == state.message
+    assert "oom_figures has " in artifacts(state)["maintain-summary"]
+    assert not published_path(warehouse).exists()
+    query(warehouse, "UPDATE intermediate.peak_owners SET size_bytes = size_bytes + 1")
+    query(warehouse, "UPDATE intermediate.balances SET slack_bytes = slack_bytes + 1")
+    state = maintain(warehouse=str(warehouse), compact_file=False, return_state=True)
+    assert "1 dump, 1 message of logs not proved; nothing was published" == state.message
+    assert ("0", "1") == itemgetter("dumps proved", "dumps with faults")(figures(artifacts(state)["maintain-summary"]))
 
 
 def events_of(state: State, name: str) -> list[dict]:

@@ -4,6 +4,7 @@ import flows
 
 # isort: split
 
+import os
 import shutil
 from pathlib import Path
 
@@ -135,6 +136,25 @@ def test_what_cannot_be_judged_is_told(prefect_server, tmp_path, told):
     message = "0 regressions in 1 comparison; nothing could be compared: old → new"
     assert ("COMPLETED", message) == (state.type.value, state.message)
     assert [] == told
+
+
+def test_refused_dumps_are_told(prefect_server, tmp_path, told):
+    """A program may have grown in one of them: no regression among the others is not all that there is to say."""
+    path = tmp_path / "warehouse.duckdb"
+    for place, (name, damaged) in enumerate({"old": [], "new": [2], "newer": [1, 2]}.items(), 1):
+        for number, file in enumerate(write_dumps(tmp_path / name, [1, 2]), 1):
+            if number in damaged:
+                file.write_text(f"{file.read_text()}\n{name}\n")
+            os.utime(file, (1_700_000_000 + place,) * 2)
+        run_ingest([str(tmp_path / name)], path)
+    state = flows.regressions.regressions(warehouse=str(path), return_state=True)
+    message = (
+        "0 regressions in 1 comparison; not compared, as they were refused: 1 dump of new; "
+        "not compared, as all dumps were refused: newer"
+    )
+    assert ("COMPLETED", message, []) == (state.type.value, state.message, told)
+    said = figures(artifacts(state)["regressions-summary"])
+    assert ("1", "1") == (said["dumps refused in these runs"], said["newer runs, all dumps refused"])
 
 
 def test_dumps_without_live_ranges_are_counted(prefect_server, fleet, tmp_path):

@@ -13,6 +13,8 @@ from bufferhouse.errors import UsageError
 from bufferhouse.ingest.source import chosen_sources
 from tests.command_line import call
 from tests.ingests import name_of, write_dumps
+from tests.sources.test_archive import archived
+from tests.synthetic import small_dump
 from tests.warehouses import published_path
 
 CONFIG = """
@@ -185,3 +187,42 @@ def test_run_says_the_run_of_a_source_with_a_pattern(tmp_path, warehouse):
     assert ["2026-11-20", "2026-11-22"] == [
         path.split("/")[0] for run, _, path in observed(warehouse) if run == "yours"
     ]
+
+
+def test_archives_that_are_passed_by_are_named(tmp_path, warehouse):
+    """As in an ingest by hand: a dump that comes beside them must not end what a source brings in silence."""
+    configured = tmp_path / "bufferhouse.toml"
+    source = '[[sources]]\nname = "nightly"\npaths = ["nightly"]\nsettle = "0s"\n'
+    configured.write_text(source)
+    (tmp_path / "nightly").mkdir()
+    archives = [
+        str(archived(tmp_path / "nightly" / f"{day}.tar.gz", {name_of(day): small_dump(day)})) for day in (1, 2)
+    ]
+    assert (0, 2, []) == pick(one_pass(configured))
+    write_dumps(tmp_path / "nightly" / "r1", [3])
+    passed_by = f"source nightly: {archives[0]} and 1 more: archives beside dumps are opened only when named"
+    code, said, err = one_pass(configured)
+    assert (0, 1, archives, True) == (*pick((code, said)), passed_by in err)
+    configured.write_text(f'{source}exclude = ["*.gz"]\n')
+    assert (0, 0, []) == pick(one_pass(configured))
+    configured.write_text(source.replace('["nightly"]', '["nightly", "nightly/*.gz"]'))
+    assert (0, 0, []) == pick(one_pass(configured))
+
+
+def pick(outcome: tuple) -> tuple:
+    code, said, *_ = outcome
+    return code, said["new"], said["archives"]
+
+
+def test_a_glob_whose_folder_is_gone_is_a_missing_source(tmp_path, warehouse):
+    """As a folder that is gone is: where a disk is not mounted, nothing matches any more. Else it may be empty yet."""
+    configured = tmp_path / "bufferhouse.toml"
+    configured.write_text('[[sources]]\nname = "a"\npaths = ["mount/dumps/2026-*/*.tar"]\nsettle = "0s"\n')
+    folder = tmp_path / "mount" / "dumps"
+    code, _, err = one_pass(configured)
+    expected = f"source a: {folder}/2026-*/*.tar: no such file or directory: {folder}"
+    assert (2, True) == (code, expected in err)
+    assert ":3:1: nothing is at mount/dumps yet" in call("config", "check", "--config", configured).err
+    folder.mkdir(parents=True)
+    assert (0, 0) == pick(one_pass(configured))[:2]
+    assert "nothing is at" not in call("config", "check", "--config", configured).err

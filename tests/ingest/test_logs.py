@@ -81,15 +81,33 @@ def test_a_log_is_of_the_run_that_it_lies_in_or_beside(tmp_path, is_beside):
 
 
 def test_a_log_that_grows_is_read_again(tmp_path):
-    """Its newest reading stands; the older one is kept, as older observations are."""
+    """Its newest reading stands; the older one is kept, as older observations are. What it said before is not new."""
     source, warehouse = run_of(tmp_path / "source", KV), tmp_path / "w.duckdb"
-    load(source, warehouse)
+    before = load(source, warehouse)["messages"]
     with (source / "night.dump" / "stderr.txt").open("ab") as file:
         file.write(log(XENT).read_bytes())
-    assert 3 <= load(source, warehouse)["messages"]
+    assert len(messages(warehouse)) == before
+    new = load(source, warehouse)["messages"]
+    assert len(messages(warehouse)) == before + new > before
     assert ["T1", "T1"] == [dialect for _, dialect, _ in messages(warehouse) if dialect == "T1"]
     assert [(2, 1)] == rows(warehouse, "SELECT COUNT(*), COUNT(replaced_load_id) FROM raw.oom_logs")
     assert 0 == call("verify", "--warehouse", warehouse).code
+
+
+def test_a_log_that_grows_is_no_load_of_dumps(tmp_path):
+    """Whoever watches when dumps came last hears nothing of it: else a job that dumps nothing any more looks alive."""
+    source, warehouse = run_of(tmp_path / "source", KV), tmp_path / "w.duckdb"
+    load(source, warehouse)
+
+    def last_load() -> dict:
+        return json.loads(call("stats", "--format", "json", "--warehouse", warehouse).out)["last_load"]
+
+    before = last_load()
+    assert (1, 1) == (before["seen"], before["new"])
+    with (source / "night.dump" / "stderr.txt").open("a") as file:
+        file.write("step 1\n")
+    assert 1 == load(source, warehouse)["logs"]
+    assert before == last_load()
 
 
 def test_a_log_without_a_message_is_counted_and_not_read_again(tmp_path):

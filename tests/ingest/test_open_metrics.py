@@ -1,15 +1,18 @@
 """Metrics: the figures of `stats`, read by Prometheus' own parser, from the command and from the port of `serve`."""
 
 import json
+import time
 import urllib.error
 import urllib.request
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parsed
 
-from bufferhouse.ingest.metrics_page import metrics_server
+from bufferhouse.config.load import load
+from bufferhouse.ingest.metrics_page import metrics_server, words_of
 from bufferhouse.ingest.open_metrics import CONTENT_TYPE, open_metrics
 from tests.command_line import call
+from tests.ingests import write_dumps
 
 
 def samples(text: str) -> dict[tuple, float]:
@@ -82,3 +85,17 @@ def test_where_nothing_can_be_told_the_answer_says_why(tmp_path):
     finally:
         server.shutdown()
         server.server_close()
+
+
+def test_what_is_set_over_the_configuration_counts(tmp_path, warehouse):
+    """`serve --set` changes when a source is stale: metrics say what its events say, and tell no secret."""
+    write_dumps(tmp_path / "nightly", [1])
+    file = tmp_path / "bufferhouse.toml"
+    file.write_text('[[sources]]\nname = "nightly"\npaths = ["nightly"]\nsettle = "0s"\n')
+    assert 0 == call("ingest", "--config", file).code
+    given = ["thresholds.stale=0.001", "notify.slack=https://hooks.example/services/secret"]
+    words = words_of(load(file, flags=given), given)
+    assert given[1] not in words
+    time.sleep(0.002)
+    assert 1 == samples(call("metrics", *words).out)[("source_is_stale", "nightly")]
+    assert 0 == samples(call("metrics", "--config", file).out)[("source_is_stale", "nightly")]

@@ -289,6 +289,23 @@ def test_a_server_that_fails_every_third_request_is_asked_again(fleet_bucket, fl
     assert len(refused) > 50
 
 
+def test_an_archive_in_a_bucket_that_was_packed_anew_is_loaded(tmp_path, warehouse, fleet_bucket, server):
+    """Retention removed its run; the members keep the times that they had, so that the time of the object tells."""
+    (tmp_path / "bufferhouse.toml").write_text(f'[[sources]]\nname = "a"\npaths = ["{fleet_bucket}/anew"]\n')
+    archive = str(archived(tmp_path / "night.tar.gz", {name_of(1): small_dump(1)}))
+    client_of(server).upload_file(archive, "dumps", "anew/night.tar.gz")
+
+    def one_pass() -> dict:
+        return json.loads(call("ingest", "--config", tmp_path / "bufferhouse.toml", "--format", "json").out)
+
+    assert 1 == one_pass()["new"]
+    assert 0 == call("prune", "--keep-runs", 0, "--yes", "--warehouse", warehouse).code
+    assert 1 == len(one_pass()["pruned"])
+    with duckdb.connect(str(warehouse)) as con:  # as if the object, whose time is in seconds, had come later
+        con.execute("UPDATE raw.pruned_runs SET pruned_at = pruned_at - INTERVAL 1 HOUR")
+    assert (1, {}) == tuple(one_pass()[name] for name in ("new", "pruned"))
+
+
 @pytest.fixture
 def hundred(fleet_bucket, server, tmp_path, monkeypatch) -> str:
     """An archive in the bucket, of a hundred dumps; it is fetched in small pieces."""
