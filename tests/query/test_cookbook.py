@@ -117,6 +117,15 @@ def test_the_owners_at_the_peaks_own_all_of_it(records, example):
     assert example.execute(sql).fetchone()[0] == owned
 
 
+def test_source_lines_at_the_peaks_sum_to_them(records, example):
+    """peak_by_source leaves out no byte: values of which a dump says neither line nor operation have a row."""
+    found = Counter()
+    for row in records("peak_by_source", EVERYTHING):
+        found[row["dump_id"]] += row["owned_bytes"]
+    sql = "SELECT dump_id, occupied_peak_bytes FROM marts.peak_memory_v1 WHERE memory_space = 0 AND occupied_peak_bytes > 0"
+    assert dict(example.execute(sql).fetchall()) == found
+
+
 def test_recompiles_are_counted_in_a_folder(warehouse, tmp_path):
     """Two hosts that compile a function once each recompile nothing; of folders that do the one with the most shows.
 
