@@ -126,6 +126,26 @@ def test_source_lines_at_the_peaks_sum_to_them(records, example):
     assert dict(example.execute(sql).fetchall()) == found
 
 
+def test_a_donation_is_not_judged_without_a_schedule(warehouse, tmp_path):
+    """Without live ranges, or uses, a dump does not say whether an argument is free in time: no false, no `no`."""
+    headers = [", parameter 0, shape |u8[64]| at ShapeIndex {}", ", maybe-live-out"]
+    text = dump_text([Slot(0, 3, 0, 64), Slot(0, 3, 0, 64, allocation=1)], headers)
+    write_dumps(tmp_path / "whole", [1], lambda _: text)
+    write_dumps(tmp_path / "part", [1], lambda _: text.split(b"\n\n")[0] + b"\n")
+    [without_uses] = write_dumps(tmp_path / "unused", [1], lambda _: text.split(b"\n\n")[0] + b"\n")
+    ranges = without_uses.name.replace("-buffer-assignment.txt", "-live-range.txt")
+    without_uses.with_name(ranges).write_bytes(text[text.index(b"HloLiveRange") :])
+    assert 0 == ingest(warehouse, *(tmp_path / run for run in ("whole", "part", "unused")))[0]
+    words = ("--warehouse", warehouse, "--format", "json")
+    told = json.loads(call("query", "--ask", "donation_candidates", *words).out)
+    assert [(0, None), (0, True), (None, None)] == sorted(
+        ((row["birth_position"], row["is_in_this_schedule"]) for row in told), key=str
+    )
+    for run, word in (("whole", "yes"), ("part", None), ("unused", None)):
+        [row] = json.loads(call("report", "run", run, *words).out)["answers"]["run_donations"]
+        assert word == row["in_this_schedule"]
+
+
 def test_recompiles_are_counted_in_a_folder(warehouse, tmp_path):
     """Two hosts that compile a function once each recompile nothing; of folders that do the one with the most shows.
 
