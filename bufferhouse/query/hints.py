@@ -57,6 +57,14 @@ _KNOWN = {
         ("bufferhouse query --ask memory_spaces_of_programs", "bufferhouse query --from SOURCE --ask memory_by_run"),
     ),
 }
+_WITHOUT_LIVE_RANGES = """
+    SELECT COUNT(*), COUNT(*) FILTER (live_range_state NOT IN ('present', 'unbounded'))
+    FROM staging.dumps
+    WHERE dump_id IN (
+        SELECT dump_id FROM marts.observations_v1
+        WHERE ($program IS NULL OR program_name LIKE $program) AND ($run IS NULL OR run_name = $run)
+    )
+"""
 # The layers in the order in which people should read them.
 _LAYERS = ("marts", "staging", "intermediate", "raw", "checks", "meta")
 
@@ -126,6 +134,15 @@ def why_empty(con: duckdb.DuckDBPyConnection, parameters: Mapping[str, object] |
         if value is not None and not execute(con, sql, value=value).fetchone():
             return f"there is no {what} {value!r}; list them with: {ways_out[is_in_memory]}"
     return ""
+
+
+def without_live_ranges(con: duckdb.DuckDBPyConnection, parameters: Mapping[str, object]) -> str:
+    """Return how many of the dumps that a question is asked of have no live ranges, if any, and so no row."""
+    names = {name: parameters.get(name) for name in ("program", "run")}
+    [(asked, without)] = execute(con, _WITHOUT_LIVE_RANGES, **names).fetchall()
+    if not without:
+        return ""
+    return f"{without:,} of {counted(asked, 'dump')} left out: no live ranges"
 
 
 def none_read(con: duckdb.DuckDBPyConnection, rejects: int) -> str:

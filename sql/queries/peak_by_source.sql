@@ -1,5 +1,6 @@
 -- Which source lines, or operations where none is printed, own the most bytes at the occupied peak of a program?
 -- topic: Peaks
+-- needs: live ranges
 -- param: program = '%'  pattern of program names
 -- param: memory_space = 0  memory space
 -- param: rows = 20  rows at most

@@ -122,8 +122,8 @@ def test_source_lines_at_the_peaks_sum_to_them(records, example):
     found = Counter()
     for row in records("peak_by_source", EVERYTHING):
         found[row["dump_id"]] += row["owned_bytes"]
-    sql = "SELECT dump_id, occupied_peak_bytes FROM marts.peak_memory_v1 WHERE memory_space = 0 AND occupied_peak_bytes > 0"
-    assert dict(example.execute(sql).fetchall()) == found
+    sql = "SELECT dump_id, occupied_peak_bytes FROM marts.peak_memory_v1 WHERE memory_space = 0"
+    assert dict(example.execute(f"{sql} AND occupied_peak_bytes > 0").fetchall()) == found
 
 
 def test_a_donation_is_not_judged_without_a_schedule(warehouse, tmp_path):
@@ -144,6 +144,27 @@ def test_a_donation_is_not_judged_without_a_schedule(warehouse, tmp_path):
     for run, word in (("whole", "yes"), ("part", None), ("unused", None)):
         [row] = json.loads(call("report", "run", run, *words).out)["answers"]["run_donations"]
         assert word == row["in_this_schedule"]
+
+
+def test_questions_say_which_dumps_they_leave_out(warehouse, records, fleet, tmp_path):
+    """A question that is answered of whole dumps, and not without their live ranges, counts them; no other does."""
+    for path in fleet.glob("tpu-*/*-buffer-assignment.txt"):
+        allocations, rest = path.read_bytes().split(b"\n\n", 1)
+        run = tmp_path / "fleet" / path.parent.name
+        run.mkdir(parents=True, exist_ok=True)
+        values = path.name.replace("-buffer-assignment.txt", "-buffer-assignment-values.txt")
+        (run / path.name).write_bytes(allocations + b"\n")
+        (run / values).write_bytes(b"\n" + rest[: rest.index(b"\n\nHloLiveRange")])
+        shutil.copy(path.with_name("run.json"), run)
+    assert 0 == ingest(warehouse, tmp_path / "fleet")[0]
+    dumps = rows(warehouse, "SELECT dump_id FROM staging.dumps WHERE live_range_state = 'absent'")
+    assert 17 == len(dumps)
+    whole = {name for name in QUESTIONS if records(name)}
+    for name, one in QUESTIONS.items():
+        outcome = call("query", "--ask", name, "--warehouse", warehouse, "--format", "json")
+        found = json.loads(outcome.out)
+        assert one.needs_live_ranges == (name in whole and not found), name
+        assert one.needs_live_ranges == ("17 of 17 dumps left out: no live ranges" in outcome.err), name
 
 
 def test_recompiles_are_counted_in_a_folder(warehouse, tmp_path):
