@@ -13,7 +13,7 @@ from bufferhouse.errors import UsageError, check_known
 from bufferhouse.query.cookbook import question, questions, shown
 from bufferhouse.query.door import door
 from bufferhouse.query.format import formatted
-from bufferhouse.query.hints import why_empty
+from bufferhouse.query.hints import why_empty, without_live_ranges
 from bufferhouse.query.listings import PROGRAMS, RUNS, described, read_by
 from bufferhouse.query.statements import marts_read
 from bufferhouse.warehouse import Address
@@ -78,7 +78,8 @@ def ask(place: Address, limits: Limits, name: str | None = None, parameters: dic
         ]
         return {"rows": listed, "reads": []}
     asked = question(name)
-    return _asked(place, limits, asked.sql, asked.values(_texts(parameters)))
+    values = asked.values(_texts(parameters))
+    return _asked(place, limits, asked.sql, values, needs_live_ranges=asked.needs_live_ranges)
 
 
 def query(place: Address, limits: Limits, sql: str, parameters: dict[str, Any] | None = None) -> Found:
@@ -196,14 +197,22 @@ def answer(tool: str, place: Address, arguments: dict[str, Any], limits: Limits,
     return paged(found, page)
 
 
-def _asked(place: Address, limits: Limits, sql: str, parameters: dict[str, Any] | None = None) -> Found:
+def _asked(
+    place: Address,
+    limits: Limits,
+    sql: str,
+    parameters: dict[str, Any] | None = None,
+    *,
+    needs_live_ranges: bool = False,
+) -> Found:
     with reading(place) as warehouse, door(warehouse.con, limits) as opened:
         found = opened.ask(sql, parameters)
         why = why_empty(warehouse.con, parameters) if not found.rows else ""
+        left_out = without_live_ranges(warehouse.con, parameters) if needs_live_ranges and not why else ""
         return {
             "rows": json.loads(formatted(found.columns, found.rows, "json")),
             "reads": read_by(warehouse.con, sql),
-            "note": why or warehouse.note,
+            "note": "; ".join(filter(None, (why or left_out, warehouse.note))) or None,
         }
 
 

@@ -122,6 +122,8 @@ def pack(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_forma
         f"{done.proved_count:,} proved the smallest, {done.open_count:,} searched without a proof, "
         f"{done.cut_count:,} cut short"
     )
+    if done.unknown_count:
+        print(f"{counted(done.unknown_count, 'arena')} cannot be packed: no live ranges")
 
 
 @guarded

@@ -123,9 +123,10 @@ def query(
         given = pairs(param or [])
     except UsageError as error:
         raise UsageError(f"--param: {error}") from None
+    needs_live_ranges = False
     if ask is not None:
         asked = question(ask)
-        sql, parameters = asked.sql, asked.values(given)
+        sql, parameters, needs_live_ranges = asked.sql, asked.values(given), asked.needs_live_ranges
     else:
         sql, parameters = _text_of(file) if file is not None else sql, values(given)
     limits = replace(Limits(), seconds=timeout, rows=max_rows)
@@ -140,7 +141,7 @@ def query(
         if sql is None:
             _converse(opened, output_format, given, output)
             return
-        text = answer(opened, sql, parameters, output_format, output, say)
+        text = answer(opened, sql, parameters, output_format, output, say, needs_live_ranges=needs_live_ranges)
     if text is not None:
         show(text, output_format)
 

@@ -1,6 +1,7 @@
 """The cookbook: real questions in `sql/queries/`, one SELECT a file, asked by name.
 
-A file begins with its question, in one sentence, then `-- topic: …`, then a line for each parameter:
+A file begins with its question, in one sentence, then `-- topic: …`, then `-- needs: live ranges` if dumps without them
+are in no row of its answer, then a line for each parameter:
 
     -- param: rows = 20  how many rows at most
 
@@ -22,6 +23,7 @@ PAGE = QUERIES / "README.md"
 Value = int | float | str | None
 _PARAMETER = re.compile(r"(\w+) = (null|-?\d+(?:\.\d+)?|'(?:[^']|'')*')  (.+)$")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) *([KMGT])(?:i?B)?$")
+_LIVE_RANGES = "live ranges"
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _INTRODUCTION = """\
 # Cookbook
@@ -65,13 +67,14 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One file of the cookbook: its name, its sentence, its parameters, its statement."""
+    """One file of the cookbook: its name, its sentence, its parameters, its statement, and what it needs of a dump."""
 
     name: str
     sentence: str
     topic: str
     parameters: Mapping[str, Parameter]
     sql: str
+    needs_live_ranges: bool
 
     def values(self, given: Mapping[str, str]) -> dict[str, Value]:
         """Return the values of all parameters: the given one, else the default.
@@ -114,13 +117,17 @@ def question(name: str, directory: Path = QUERIES) -> Question:
 
 def _read(path: Path) -> Question:
     text = path.read_text(encoding="utf-8")
-    sentence, topic, parameters = [], "", {}
+    sentence, topic, parameters, needs_live_ranges = [], "", {}, False
     for number, line in enumerate(text.split("\n"), 1):
         if not line.startswith("-- "):
             break
         key, sign, rest = line[3:].partition(": ")
         if key == "topic" and sign:
             topic = rest
+        elif key == "needs" and sign:
+            if rest != _LIVE_RANGES:
+                raise UsageError(f"{path}:{number}:1: expected '-- needs: {_LIVE_RANGES}', found {line!r}")
+            needs_live_ranges = True
         elif key == "param" and sign:
             found = _PARAMETER.match(rest)
             if not found:
@@ -130,7 +137,7 @@ def _read(path: Path) -> Question:
             sentence.append(line[3:])
     if not sentence or not topic:
         raise UsageError(f"{path}:1:1: expected the question as a comment, then '-- topic: …'")
-    return Question(path.stem, " ".join(sentence), topic, parameters, text)
+    return Question(path.stem, " ".join(sentence), topic, parameters, text, needs_live_ranges)
 
 
 def _literal(text: str) -> Value:
@@ -154,7 +161,8 @@ def page(directory: Path = QUERIES) -> str:
         sections.append(f"## {topic}\n")
         for question in known:
             if question.topic == topic:
-                sections.append(f"### [{question.name}]({question.name}.sql)\n\n{question.sentence}\n")
+                needs = " Dumps without live ranges are left out, and counted." if question.needs_live_ranges else ""
+                sections.append(f"### [{question.name}]({question.name}.sql)\n\n{question.sentence}{needs}\n")
                 if question.parameters:
                     rows = [
                         (f"`{parameter.name}`", f"`{shown(parameter.default)}`", parameter.meaning)

@@ -57,6 +57,14 @@ _KNOWN = {
         ("bufferhouse query --ask memory_spaces_of_programs", "bufferhouse query --from SOURCE --ask memory_by_run"),
     ),
 }
+_WITHOUT_LIVE_RANGES = """
+    SELECT COUNT(*), COUNT(*) FILTER (live_range_state NOT IN ('present', 'unbounded'))
+    FROM staging.dumps
+    WHERE dump_id IN (
+        SELECT dump_id FROM marts.observations_v1
+        WHERE ($program IS NULL OR program_name LIKE $program) AND ($run IS NULL OR run_name = $run)
+    )
+"""
 # The layers in the order in which people should read them.
 _LAYERS = ("marts", "staging", "intermediate", "raw", "checks", "meta")
 
@@ -130,6 +138,15 @@ def why_empty(con: duckdb.DuckDBPyConnection, parameters: Mapping[str, object] |
 def lister_of_programs(con: duckdb.DuckDBPyConnection) -> str:
     """Return the command that lists all programs there are: of a warehouse, or of dumps that are in none."""
     return _KNOWN["program"][2][_is_in_memory(con)]
+
+
+def without_live_ranges(con: duckdb.DuckDBPyConnection, parameters: Mapping[str, object]) -> str:
+    """Return how many of the dumps that a question is asked of have no live ranges, if any, and so no row."""
+    names = {name: parameters.get(name) for name in ("program", "run")}
+    [(asked, without)] = execute(con, _WITHOUT_LIVE_RANGES, **names).fetchall()
+    if not without:
+        return ""
+    return f"{without:,} of {counted(asked, 'dump')} left out: no live ranges"
 
 
 def none_read(con: duckdb.DuckDBPyConnection, rejects: int) -> str:

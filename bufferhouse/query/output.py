@@ -9,7 +9,7 @@ from bufferhouse.errors import UsageError
 from bufferhouse.paths import replacing
 from bufferhouse.query.door import Door, types_outside_quotes
 from bufferhouse.query.format import FORMATS, answer_text, unique
-from bufferhouse.query.hints import why_empty
+from bufferhouse.query.hints import why_empty, without_live_ranges
 from bufferhouse.query.statements import Answer
 
 _PIECE = 1 << 16  # characters
@@ -60,10 +60,13 @@ def answer(
     form: str,
     output: Path | None,
     say: Callable[[str], None] = lambda _: None,
+    *,
+    needs_live_ranges: bool = False,
 ) -> str | None:
     """Run a statement and return its answer in one of ALL_FORMATS; or write it to `output`, whole at the end.
 
-    `say` is told of an answer without a row, and why it has none where that is known.
+    `say` is told of an answer without a row, and why it has none where that is known; and how many dumps are left out
+    of one that needs live ranges.
 
     Raises:
         UsageError: the statement is refused, or cannot be answered; nothing was written.
@@ -80,9 +83,12 @@ def answer(
                 count = door.batches(sql, parameters, lambda types, batches: _write_parquet(types, batches, new))
             else:
                 count = door.told(sql, parameters, lambda found: _write(found, form, new))
-    if not count:
-        why = why_empty(door.con, parameters)
-        say("bufferhouse: no rows" + (f": {why}" if why else ""))
+    why = why_empty(door.con, parameters) if not count else ""
+    # What has no rows for want of a program or a run has no dumps to count.
+    left_out = without_live_ranges(door.con, parameters) if needs_live_ranges and not why else ""
+    told = [*([] if count else ["no rows"]), *filter(None, (why, left_out))]
+    if told:
+        say(f"bufferhouse: {': '.join(told)}")
     return text
 
 

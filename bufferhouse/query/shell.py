@@ -125,7 +125,8 @@ class Shell:
         parameters = asked.values(pairs(words[1:]))
         if parameters:
             self.say("  ".join(f"{name}={shown(value)}" for name, value in parameters.items()))
-        self.show(answer(self.door, asked.sql, parameters, self.form, None, self.say) or "")
+        needs = asked.needs_live_ranges
+        self.show(answer(self.door, asked.sql, parameters, self.form, None, self.say, needs_live_ranges=needs) or "")
 
     def _format(self, words: list[str]) -> None:
         if len(words) != 1 or words[0] not in FORMATS:

@@ -43,7 +43,7 @@ class Packed(NamedTuple):
 
     `savable_bytes` sums what a perfect packer saves in arenas of different programs, `most_savable_bytes` is the
     largest of these; `smaller_count` counts the arenas in which it saves anything. `open_count` are the searches that
-    ended without a proof.
+    ended without a proof. `unknown_count` are arenas of dumps without live ranges, which cannot be packed.
     """
 
     arena_count: int
@@ -54,6 +54,7 @@ class Packed(NamedTuple):
     open_count: int = 0
     smaller_count: int = 0
     most_savable_bytes: int = 0
+    unknown_count: int = 0
 
 
 def pack_arenas(warehouse: Warehouse, *, progress: Callable[[int, int], None] | None = None) -> Packed:
@@ -101,9 +102,10 @@ def _arenas(
 def _summary(con: duckdb.DuckDBPyConnection, count: int) -> Packed:
     found = con.execute(
         "SELECT COUNT(*) FILTER (unproved_bytes = 0), COUNT(*) FILTER (is_cut_short),"
-        " COALESCE(SUM(size_bytes), 0), COALESCE(SUM(savable_bytes), 0),"
+        " COALESCE(SUM(size_bytes) FILTER (packed_bytes IS NOT NULL), 0), COALESCE(SUM(savable_bytes), 0),"
         " COUNT(*) FILTER (unproved_bytes > 0 AND NOT is_cut_short),"
-        " COUNT(*) FILTER (savable_bytes > 0), COALESCE(MAX(savable_bytes), 0)"
-        " FROM marts.fragmentation_v2 WHERE packed_bytes IS NOT NULL"
+        " COUNT(*) FILTER (savable_bytes > 0), COALESCE(MAX(savable_bytes), 0),"
+        " COUNT(*) FILTER (size_bytes > 0 AND occupied_peak_bytes IS NULL)"
+        " FROM marts.fragmentation_v2"
     ).fetchone()
     return Packed(count, *map(int, found))

@@ -21,8 +21,8 @@ SELECT
     o.output_shape,  -- Its shape: element type and dimensions are those of the parameter.
     o.birth_position,  -- First position at which it is alive; null if that is not known.
     COALESCE(p.last_use_position = o.birth_position, FALSE)
-        AS is_meeting,  -- Whether one instruction reads the one and writes the other: it must work in place.
-    t.is_in_this_schedule  -- Whether the parameter is free when the output is born, in the schedule of this dump.
+        AS is_meeting,  -- Whether one instruction reads the one and writes the other: it must work in place; false where a moment is not known.
+    t.is_in_this_schedule  -- Whether the parameter is free when the output is born, in the schedule of this dump; false where that is not known, too.
 FROM intermediate.donations AS t
 INNER JOIN intermediate.donatable_parameters AS p
     ON t.dump_id = p.dump_id AND t.parameter_allocation_index = p.parameter_allocation_index

@@ -21,7 +21,7 @@ SELECT
     d.reported_peak_bytes AS dump_reported_peak_bytes,  -- Sum of the bytes XLA lists there, as printed.
     COALESCE(
         l.listed_peak_bytes > l.listed_at_reported_peak_bytes, FALSE
-    ) AS has_other_reported_peak  -- Whether more listed bytes are alive elsewhere than where XLA prints its peak.
+    ) AS has_other_reported_peak  -- Whether more listed bytes are alive elsewhere than where XLA prints its peak; false where that is not known, too.
 FROM intermediate.space_totals AS r
 INNER JOIN staging.dumps AS d ON r.dump_id = d.dump_id
 LEFT JOIN intermediate.peaks AS p ON r.dump_id = p.dump_id AND r.memory_space = p.memory_space

@@ -1,5 +1,6 @@
 -- Which values own the most bytes at the occupied peak, and which source lines made them?
 -- topic: Peaks
+-- needs: live ranges
 -- param: program = '%'  pattern of program names
 -- param: run = null  name of a run; null for all runs
 -- param: memory_space = 0  memory space

@@ -16,7 +16,10 @@ SELECT
     TRUE AS has_same_shape,  -- of all: JAX before 0.8 uses no other
     c.size_bytes,
     CAST(SUM(c.size_bytes) OVER (PARTITION BY c.dump_id, c.memory_space) AS BIGINT) AS program_bytes,
-    c.is_in_this_schedule  -- free when the output is born; with donation the compiler makes another schedule
+    CASE
+        WHEN c.is_in_this_schedule OR (c.last_use_position IS NOT NULL AND c.birth_position IS NOT NULL)
+        THEN c.is_in_this_schedule
+    END AS is_in_this_schedule  -- free when the output is born; null where the dump does not tell when that is
 FROM marts.donation_candidates_v2 AS c
 INNER JOIN (
     SELECT dump_id, MAX(program_name) AS program_name

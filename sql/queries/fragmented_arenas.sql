@@ -1,5 +1,6 @@
 -- Which arenas of temporaries are larger than the bytes ever alive in them, and why?
 -- topic: Capacity
+-- needs: live ranges
 -- param: rows = 20  rows at most
 SELECT
     o.program_name,

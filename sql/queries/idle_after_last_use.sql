@@ -1,5 +1,6 @@
 -- Which temporaries are kept alive after their last use, the largest first, and for how long?
 -- topic: Lifetimes
+-- needs: live ranges
 -- param: program = '%'  pattern of program names
 -- param: memory_space = 0  memory space
 -- param: rows = 20  rows at most

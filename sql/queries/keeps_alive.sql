@@ -1,5 +1,6 @@
 -- What keeps the largest values of a peak alive, until where, and between which two uses do they lie idle longest?
 -- topic: Lifetimes
+-- needs: live ranges
 -- param: program = '%'  pattern of program names
 -- param: memory_space = 0  memory space
 -- param: rows = 20  rows at most

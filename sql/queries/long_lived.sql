@@ -1,5 +1,6 @@
 -- Which temporaries live too long: born early, kept to the end of their time, and large for all of it?
 -- topic: Lifetimes
+-- needs: live ranges
 -- param: program = '%'  pattern of program names
 -- param: memory_space = 0  memory space
 -- param: rows = 20  rows at most

@@ -1,5 +1,6 @@
 -- What is moved out of a memory space and copied back, such as an offload to the host, and does it save anything?
 -- topic: Memory spaces
+-- needs: live ranges
 -- param: program = '%'  pattern of program names
 -- param: memory_space = 0  memory space that it is moved out of
 -- param: rows = 20  rows at most

@@ -1,5 +1,6 @@
 -- Which operations, such as fusion or copy, made the values that fill the occupied peak?
 -- topic: Peaks
+-- needs: live ranges
 -- param: program = '%'  pattern of program names
 -- param: memory_space = 0  memory space
 -- param: rows = 20  rows at most

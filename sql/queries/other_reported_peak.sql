@@ -1,5 +1,6 @@
 -- Where is the peak that XLA prints not the position with the most listed bytes, and by how much?
 -- topic: Peaks
+-- needs: live ranges
 -- param: rows = 20  rows at most
 SELECT
     o.program_name,

@@ -1,5 +1,6 @@
 -- Which operations and source lines have the most padding alive at the occupied peak?
 -- topic: Padding
+-- needs: live ranges
 -- param: memory_space = 0  memory space
 -- param: rows = 20  rows at most
 SELECT

@@ -1,5 +1,6 @@
 -- How much of the occupied peak of each program is layout padding, and how much slack?
 -- topic: Padding
+-- needs: live ranges
 -- param: memory_space = 0  memory space
 -- param: rows = 20  rows at most
 SELECT

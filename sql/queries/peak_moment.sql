@@ -1,5 +1,6 @@
 -- Which instruction runs at the occupied peak, and how long does the memory stay that full?
 -- topic: Peaks
+-- needs: live ranges
 -- param: program = '%'  pattern of program names
 -- param: memory_space = 0  memory space
 -- param: rows = 20  rows at most

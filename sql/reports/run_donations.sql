@@ -21,7 +21,8 @@ candidates AS (
         t.has_namesakes,
         t.has_targets,
         t.compile_target,
-        t.occupied_peak_bytes IS NOT NULL AS has_live_ranges,
+        -- A pair that the schedule permits has its moments; of another the mart has both, where they are known.
+        d.is_in_this_schedule OR (d.last_use_position IS NOT NULL AND d.birth_position IS NOT NULL) AS are_moments_known,
         d.*,
         CAST(SUM(d.size_bytes) OVER program AS BIGINT) AS program_bytes
     FROM programs AS t
@@ -69,9 +70,9 @@ SELECT
     output_name,  -- Instruction that defines the output.
     output_shape,  -- Its shape.
     'yes' AS same_shape,  -- Of all: JAX before 0.8 demands that the shapes agree.
-    CASE WHEN has_live_ranges THEN CASE WHEN is_meeting THEN 'yes' ELSE 'no' END END
-        AS in_place,  -- Whether one instruction does both: reads, writes; null without live ranges.
-    CASE WHEN has_live_ranges THEN CASE WHEN is_in_this_schedule THEN 'yes' ELSE 'no' END END
+    CASE WHEN are_moments_known THEN CASE WHEN is_meeting THEN 'yes' ELSE 'no' END END
+        AS in_place,  -- Whether one instruction does both: reads, writes; null where the dump does not tell when.
+    CASE WHEN are_moments_known THEN CASE WHEN is_in_this_schedule THEN 'yes' ELSE 'no' END END
         AS in_this_schedule  -- Whether the argument is free when the output is born, in this schedule; null likewise.
 FROM ranked
 WHERE donation_rank <= $donations

@@ -21,6 +21,8 @@ from bufferhouse.query.listings import read_by
 from bufferhouse.warehouse import address_of
 from bufferhouse.warehouse.open import reading
 from bufferhouse.whatif import space
+from tests.ingests import ingest, write_dumps
+from tests.synthetic import small_dump
 
 LIMITS = Limits(seconds=20, memory_bytes=256 * MIB, threads=1, rows=1000)
 FIRST = Page()
@@ -51,6 +53,17 @@ def test_what_cannot_be_carried_out_is_told(example_warehouse, tool, arguments, 
     """As the command line says it."""
     with pytest.raises(UsageError, match=expected):
         asked(example_warehouse, tool, **arguments)
+
+
+def test_what_a_question_leaves_out_is_said(warehouse, tmp_path):
+    """An answer about one of two dumps would read as one about both; a question about all of them has no note."""
+    write_dumps(
+        tmp_path / "job", [1, 2], lambda n: small_dump(n) if n == 1 else small_dump(n).split(b"\n\n")[0] + b"\n"
+    )
+    assert 0 == ingest(warehouse, tmp_path / "job")[0]
+    found = asked(warehouse, "ask", name="peak_moment")
+    assert (1, "1 of 2 dumps left out: no live ranges") == (len(found["rows"]), found["note"])
+    assert not asked(warehouse, "ask", name="footprints")["note"]
 
 
 def test_a_run_without_a_message_about_memory_is_said(example_warehouse):

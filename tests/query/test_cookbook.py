@@ -117,6 +117,56 @@ def test_the_owners_at_the_peaks_own_all_of_it(records, example):
     assert example.execute(sql).fetchone()[0] == owned
 
 
+def test_source_lines_at_the_peaks_sum_to_them(records, example):
+    """peak_by_source leaves out no byte: values of which a dump says neither line nor operation have a row."""
+    found = Counter()
+    for row in records("peak_by_source", EVERYTHING):
+        found[row["dump_id"]] += row["owned_bytes"]
+    sql = "SELECT dump_id, occupied_peak_bytes FROM marts.peak_memory_v1 WHERE memory_space = 0"
+    assert dict(example.execute(f"{sql} AND occupied_peak_bytes > 0").fetchall()) == found
+
+
+def test_a_donation_is_not_judged_without_a_schedule(warehouse, tmp_path):
+    """Without live ranges, or uses, a dump does not say whether an argument is free in time: no false, no `no`."""
+    headers = [", parameter 0, shape |u8[64]| at ShapeIndex {}", ", maybe-live-out"]
+    text = dump_text([Slot(0, 3, 0, 64), Slot(0, 3, 0, 64, allocation=1)], headers)
+    write_dumps(tmp_path / "whole", [1], lambda _: text)
+    write_dumps(tmp_path / "part", [1], lambda _: text.split(b"\n\n")[0] + b"\n")
+    [without_uses] = write_dumps(tmp_path / "unused", [1], lambda _: text.split(b"\n\n")[0] + b"\n")
+    ranges = without_uses.name.replace("-buffer-assignment.txt", "-live-range.txt")
+    without_uses.with_name(ranges).write_bytes(text[text.index(b"HloLiveRange") :])
+    assert 0 == ingest(warehouse, *(tmp_path / run for run in ("whole", "part", "unused")))[0]
+    words = ("--warehouse", warehouse, "--format", "json")
+    told = json.loads(call("query", "--ask", "donation_candidates", *words).out)
+    assert [(0, None), (0, True), (None, None)] == sorted(
+        ((row["birth_position"], row["is_in_this_schedule"]) for row in told), key=str
+    )
+    for run, word in (("whole", "yes"), ("part", None), ("unused", None)):
+        [row] = json.loads(call("report", "run", run, *words).out)["answers"]["run_donations"]
+        assert word == row["in_this_schedule"]
+
+
+def test_questions_say_which_dumps_they_leave_out(warehouse, records, fleet, tmp_path):
+    """A question that is answered of whole dumps, and not without their live ranges, counts them; no other does."""
+    for path in fleet.glob("tpu-*/*-buffer-assignment.txt"):
+        allocations, rest = path.read_bytes().split(b"\n\n", 1)
+        run = tmp_path / "fleet" / path.parent.name
+        run.mkdir(parents=True, exist_ok=True)
+        values = path.name.replace("-buffer-assignment.txt", "-buffer-assignment-values.txt")
+        (run / path.name).write_bytes(allocations + b"\n")
+        (run / values).write_bytes(b"\n" + rest[: rest.index(b"\n\nHloLiveRange")])
+        shutil.copy(path.with_name("run.json"), run)
+    assert 0 == ingest(warehouse, tmp_path / "fleet")[0]
+    dumps = rows(warehouse, "SELECT dump_id FROM staging.dumps WHERE live_range_state = 'absent'")
+    assert 17 == len(dumps)
+    whole = {name for name in QUESTIONS if records(name)}
+    for name, one in QUESTIONS.items():
+        outcome = call("query", "--ask", name, "--warehouse", warehouse, "--format", "json")
+        found = json.loads(outcome.out)
+        assert one.needs_live_ranges == (name in whole and not found), name
+        assert one.needs_live_ranges == ("17 of 17 dumps left out: no live ranges" in outcome.err), name
+
+
 def test_recompiles_are_counted_in_a_folder(warehouse, tmp_path):
     """Two hosts that compile a function once each recompile nothing; of folders that do the one with the most shows.
 

@@ -12,6 +12,7 @@ from bufferhouse.whatif.arenas import Packed, pack_arenas
 from bufferhouse.whatif.packing import pack
 from bufferhouse.whatif.slots import Slots
 from tests.command_line import call
+from tests.ingests import write_dumps
 from tests.synthetic import Slot, dump_text
 
 NULLS = "lower_bound_bytes IS NULL AND packed_bytes IS NULL AND packer IS NULL AND is_cut_short IS NULL"
@@ -63,6 +64,17 @@ def test_new_dumps_are_packed_and_old_ones_stay(packed, fleet, tmp_path):
     assert (64, 128, 128, False) == (*added[2:5], added[6])
     assert 0 == call("runs", "rm", "run", "--yes", "--warehouse", path).code
     assert before == asked(path, "SELECT * FROM raw.packings ORDER BY ALL")
+
+
+def test_arenas_without_live_ranges_are_counted(warehouse, tmp_path):
+    """What nobody can pack is told: of two arenas, one in a dump without live ranges, one is packed."""
+    text = dump_text([Slot(0, 2, 0, 64)])
+    write_dumps(tmp_path / "job", [1, 2], lambda number: text if number == 1 else text.split(b"\n\n")[0] + b"\n")
+    assert 0 == call("ingest", tmp_path / "job", "--warehouse", warehouse).code
+    done = call("pack", "--warehouse", warehouse).out.splitlines()
+    assert ("1 arena packed", "1 arena cannot be packed: no live ranges") == (done[0], done[-1])
+    again = json.loads(call("pack", "--warehouse", warehouse, "--format", "json").out)
+    assert (0, 1, 1) == (again["arena_count"], again["proved_count"], again["unknown_count"])
 
 
 def test_a_search_without_time_says_so(monkeypatch):
