@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from bufferhouse.ingest.logs import LoadedLogs
 from bufferhouse.redaction import printable
+from bufferhouse.sources.compression import SUFFIXES, is_unread
 from bufferhouse.sources.directory import split_at_archive
 from bufferhouse.sources.discover import Discovery
 from bufferhouse.warehouse.load import Loaded
@@ -18,7 +19,8 @@ class Summary:
     `unreadable` says what could not be read, and why; `left_out` counts the dumps among that. `waiting` says what is
     left for later and why, `waiting_dumps` counts the dumps among that, `late` counts what came after its run was
     complete. A `fault` is why a source could not be looked at, or not to its end; `error` is the exception. `archives`
-    lie beside dumps, unopened. `other_names` gives for runs the name that their run.json says, `other_facts` what call
+    lie beside dumps, unopened, as do dumps in a compression that is not read. `other_names` gives
+    for runs the name that their run.json says, `other_facts` what call
     or run.json say of them otherwise than the warehouse, `undescribed` are new runs, not all of whose dumps wait,
     without a compiler or a platform, `run_files_below` gives for some of them a run.json further below than the run's
     own directory, which is not read, and that directory. `unread_keys` is what the run.json of new runs has besides the
@@ -125,14 +127,17 @@ class Summary:
         return 1 if self.rejected or self.refused_messages or self.unreadable or self.endings is not None else 0
 
     def archive_lines(self) -> list[str]:
-        """Return a line for each kind of archive that was passed by, with the way out."""
-        beside = [path for path in self.archives if split_at_archive(path)[1] is None]
-        inner = [path for path in self.archives if split_at_archive(path)[1] is not None]
+        """Return a line for each kind of archive or compression that was passed by, with the way out."""
+        unread = [path for path in self.archives if is_unread(path)]
+        archives = [path for path in self.archives if not is_unread(path)]
+        beside = [path for path in archives if split_at_archive(path)[1] is None]
+        inner = [path for path in archives if split_at_archive(path)[1] is not None]
         return [
             f"{printable(paths[0])}{f' and {len(paths) - 1} more' if len(paths) > 1 else ''}: {what}"
             for paths, what in (
                 (beside, "archives beside dumps are opened only when named"),
                 (inner, "archives inside archives are not opened; unpack them"),
+                (unread, f"this compression is not read, only {', '.join(SUFFIXES)} and .zip; decompress them"),
             )
             if paths
         ]
