@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from bufferhouse.dump.identity import ending_of
 from bufferhouse.ingest.logs import LoadedLogs
 from bufferhouse.redaction import printable
-from bufferhouse.sources.compression import SUFFIXES, is_unread
+from bufferhouse.sources.compression import SUFFIXES, is_unread, plain_name
 from bufferhouse.sources.directory import split_at_archive
 from bufferhouse.sources.discover import Discovery
 from bufferhouse.warehouse.load import Loaded
@@ -73,9 +74,11 @@ class Summary:
 
     def note_nothing(self, discovery: Discovery) -> None:
         """Note that no dump was found, and what was."""
-        self.ignored = discovery.ignored_count
+        # Logs are read beside dumps alone: here they are files like others.
+        logs = [ending_of(plain_name(log.entry.path)) for log in discovery.logs]
+        self.ignored = discovery.ignored_count + len(logs)
         self.unreadable += discovery.refused
-        self.endings = dict(discovery.endings.most_common())
+        self.endings = dict((discovery.endings + Counter(logs)).most_common())
 
     def leave_out(self, unreadable: Sequence[str]) -> None:
         """Note dumps that were seen and could not be read, each with the reason."""
