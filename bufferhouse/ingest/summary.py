@@ -4,8 +4,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from bufferhouse.dump.identity import ending_of
 from bufferhouse.ingest.logs import LoadedLogs
 from bufferhouse.redaction import printable
+from bufferhouse.sources.compression import SUFFIXES, is_unread, plain_name
 from bufferhouse.sources.directory import split_at_archive
 from bufferhouse.sources.discover import Discovery
 from bufferhouse.warehouse.load import Loaded
@@ -18,7 +20,8 @@ class Summary:
     `unreadable` says what could not be read, and why; `left_out` counts the dumps among that. `waiting` says what is
     left for later and why, `waiting_dumps` counts the dumps among that, `late` counts what came after its run was
     complete. A `fault` is why a source could not be looked at, or not to its end; `error` is the exception. `archives`
-    lie beside dumps, unopened. `other_names` gives for runs the name that their run.json says, `other_facts` what call
+    lie beside dumps, unopened, as do dumps in a compression that is not read. `other_names` gives
+    for runs the name that their run.json says, `other_facts` what call
     or run.json say of them otherwise than the warehouse, `undescribed` are new runs, not all of whose dumps wait,
     without a compiler or a platform, `run_files_below` gives for some of them a run.json further below than the run's
     own directory, which is not read, and that directory. `unread_keys` is what the run.json of new runs has besides the
@@ -71,9 +74,11 @@ class Summary:
 
     def note_nothing(self, discovery: Discovery) -> None:
         """Note that no dump was found, and what was."""
-        self.ignored = discovery.ignored_count
+        # Logs are read beside dumps alone: here they are files like others.
+        logs = [ending_of(plain_name(log.entry.path)) for log in discovery.logs]
+        self.ignored = discovery.ignored_count + len(logs)
         self.unreadable += discovery.refused
-        self.endings = dict(discovery.endings.most_common())
+        self.endings = dict((discovery.endings + Counter(logs)).most_common())
 
     def leave_out(self, unreadable: Sequence[str]) -> None:
         """Note dumps that were seen and could not be read, each with the reason."""
@@ -125,14 +130,17 @@ class Summary:
         return 1 if self.rejected or self.refused_messages or self.unreadable or self.endings is not None else 0
 
     def archive_lines(self) -> list[str]:
-        """Return a line for each kind of archive that was passed by, with the way out."""
-        beside = [path for path in self.archives if split_at_archive(path)[1] is None]
-        inner = [path for path in self.archives if split_at_archive(path)[1] is not None]
+        """Return a line for each kind of archive or compression that was passed by, with the way out."""
+        unread = [path for path in self.archives if is_unread(path)]
+        archives = [path for path in self.archives if not is_unread(path)]
+        beside = [path for path in archives if split_at_archive(path)[1] is None]
+        inner = [path for path in archives if split_at_archive(path)[1] is not None]
         return [
             f"{printable(paths[0])}{f' and {len(paths) - 1} more' if len(paths) > 1 else ''}: {what}"
             for paths, what in (
                 (beside, "archives beside dumps are opened only when named"),
                 (inner, "archives inside archives are not opened; unpack them"),
+                (unread, f"this compression is not read, only {', '.join(SUFFIXES)} and .zip; decompress them"),
             )
             if paths
         ]

@@ -11,6 +11,7 @@ import zstandard
 from bufferhouse.errors import given_number
 
 SUFFIXES = (".gz", ".zst", ".xz")
+OTHER_SUFFIXES = (".bz2", ".lz4", ".lzma", ".br", ".Z", ".7z", ".rar")  # what people compress with, and is not read
 LIMIT_BYTES = 256 << 20  # seven times the largest dump that was seen; reading one takes some 12 times its bytes
 _CHUNK = 1 << 20
 _ZSTD_PIECE = 1 << 9  # each is decompressed whole, and four bytes may stand for 128 KiB
@@ -31,6 +32,14 @@ class CompressionError(Exception):
 def plain_name(name: str) -> str:
     """Return a file name without the suffix of its compression."""
     return name[: name.rindex(".")] if name.endswith(SUFFIXES) else name
+
+
+def is_unread(name: str) -> bool:
+    """Return whether a file is called like a dump, or like an archive, in a compression that is not read."""
+    if not name.endswith(OTHER_SUFFIXES):
+        return False
+    stem, _, ending = name.rpartition(".")
+    return ending in ("7z", "rar") or stem.endswith((".tar", "buffer-assignment.txt"))
 
 
 # What compressed data begins with, what it is, and what to do where a name does not say so.

@@ -27,7 +27,7 @@ from bufferhouse.dump.identity import (
 from bufferhouse.errors import SourceUnavailable, UsageError, counted, told
 from bufferhouse.redaction import printable
 from bufferhouse.sources import compression
-from bufferhouse.sources.compression import CompressionError
+from bufferhouse.sources.compression import CompressionError, is_unread
 from bufferhouse.sources.directory import (
     ARCHIVE_SUFFIXES,
     Directory,
@@ -192,8 +192,8 @@ class Discovery:
     """All dumps of some sources, the runs they belong to, how many files are none, and what was refused at sight.
 
     `endings` counts the files that are no dumps by how their names end. `orphans` are values and live range files whose
-    first file is not there, `archives` those that a walk came by and did not open, or that lie in another one; both
-    count as ignored.
+    first file is not there, `archives` those that a walk came by and did not open, or that lie in another one, and all
+    that is called like a dump or an archive in a compression that is not read; both count as ignored.
     `has_named_files` says whether a file was named, and not only found. `logs` may hold messages about the dumps.
     `run_files_below` gives for a run whose directory the call or a pattern says a run.json further below, which is not
     read, if there is one.
@@ -264,7 +264,7 @@ def discover(
         found.found.archives = []
         inside = [tree for path in archives for tree in _trees(path, waits=waits)]
         found.take(_portions(listed(inside), portion, is_whole=run_name is not None))
-    found.found.archives += found.inner_archives
+    found.found.archives += [*found.inner_archives, *found.unread]
     return found.discovery()
 
 
@@ -284,6 +284,7 @@ class _Finding:
         self.logs: list[Entry] = []
         self.run_files: list[str] = []
         self.inner_archives: list[str] = []
+        self.unread: list[str] = []
 
     def take(self, portions: Iterable[dict[str, Entry]]) -> None:
         """Find the dumps among files, so many at a time; those of one directory come together."""
@@ -293,6 +294,7 @@ class _Finding:
             archives = [path for path in files if path.endswith(ARCHIVE_SUFFIXES) and not files[path].is_explicit]
             inner = {path for path in archives if split_at_archive(files[path].base)[1] is not None}
             self.inner_archives += sorted(inner)
+            self.unread += sorted(path for path in files if is_unread(path) and not files[path].is_explicit)
             found.archives += [path for path in archives if path not in inner]
             found.ignored_count += beside.ignored_count
             found.endings += beside.endings

@@ -41,6 +41,15 @@ def test_a_folder_without_dumps_is_no_success(tmp_path):
     assert (1, 0, len(OTHERS), 2) == (code, summary["seen"], summary["ignored"], summary["endings"][".ll"])
 
 
+def test_a_log_without_dumps_is_a_file_that_was_seen(tmp_path):
+    """As of a job with `--xla_dump_to=-`, whose dumps all lie in its log: no file at all was seen, it was said."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "train.log").write_bytes(b"*** Begin module_0001.cpu_after_optimizations.txt ***\n")
+    outcome = call("ingest", tmp_path / "run", "--warehouse", tmp_path / "none.duckdb")
+    assert (1, True) == (outcome.code, "nothing loaded; 1 .log seen" in outcome.out)
+    assert "no file at all" not in outcome.out
+
+
 def test_who_means_an_empty_source_says_so(tmp_path):
     """With --allow-empty it is an ingest like any other."""
     (tmp_path / "empty").mkdir()

@@ -94,6 +94,22 @@ def test_an_archive_inside_an_archive_is_named(tmp_path):
         assert f"bufferhouse: {path}: archives inside archives are not opened; unpack them\n" in outcome.err
 
 
+def test_a_compression_that_is_not_read_is_named(tmp_path):
+    """A dump or an archive that is called so is passed by, and whoever packed it hears that it is not loaded."""
+    box = tmp_path / "box"
+    box.mkdir()
+    (box / name_of(1)).write_bytes(small_dump(1))
+    for name in (f"{name_of(2)}.bz2", "old.tar.bz2", "notes.bz2"):
+        (box / name).write_bytes(b"BZh9")
+    packed = archived(tmp_path / "box.tar", {path.name: path.read_bytes() for path in sorted(box.iterdir())})
+    for source, inside in ((box, f"{box}/"), (packed, f"{packed}!")):
+        outcome = call("ingest", source, "--warehouse", tmp_path / "w.duckdb")
+        told = "this compression is not read, only .gz, .zst, .xz and .zip; decompress them"
+        assert f"bufferhouse: {inside}{name_of(2)}.bz2 and 1 more: {told}\n" in outcome.err
+        assert "3 other files ignored" in outcome.out
+    assert 1 == call("ingest", box / f"{name_of(2)}.bz2", "--warehouse", tmp_path / "w.duckdb").code
+
+
 def small_dumps(numbers: Iterable[int], directory: str = "run") -> dict[str, bytes]:
     return {f"{directory}/{name_of(number)}": small_dump(number) for number in numbers}
 
