@@ -170,7 +170,7 @@ def _final_state(summary: Summary, failing_share: float, by_source: Mapping[str,
             data=summary.told(),
         )
     others = f", {len(summary.waiting)} waiting" if summary.waiting else ""
-    others += f", {counted(len(summary.archives), 'archive')} not opened" if summary.archives else ""
+    others += f", {counted(len(summary.archives), 'file')} not opened" if summary.archives else ""
     return Completed(message=f"{summary.new} new, {summary.known} known{others}", data=summary.told())
 
 

@@ -20,18 +20,17 @@ class Summary:
     `unreadable` says what could not be read, and why; `left_out` counts the dumps among that. `waiting` says what is
     left for later and why, `waiting_dumps` counts the dumps among that, `late` counts what came after its run was
     complete. A `fault` is why a source could not be looked at, or not to its end; `error` is the exception. `archives`
-    lie beside dumps, unopened, as do dumps in a compression that is not read. `other_names` gives
-    for runs the name that their run.json says, `other_facts` what call
-    or run.json say of them otherwise than the warehouse, `undescribed` are new runs, not all of whose dumps wait,
-    without a compiler or a platform, `run_files_below` gives for some of them a run.json further below than the run's
-    own directory, which is not read, and that directory. `unread_keys` is what the run.json of new runs has besides the
-    keys that are read.
-    `other_endings` counts by run the dumps that it has twice, as they lie there compressed in another way than when
-    they were seen. `pruned` counts by run the dumps that a configured source still has of runs that retention removed;
-    they are left out. `endings` counts by ending what was found where no dump was; elsewhere it is None. `logs` were
-    read, and hold new `messages` about programs that did not fit, and `refused_messages`, which are no dumps that were
-    rejected; `unreadable_logs` counts the logs among `unreadable`, `log_notes` are about what was left out of them.
-    `reparsed` dumps of the warehouse were parsed again; None where nobody asked for it.
+    lie beside dumps, unopened, as do dumps in a compression that is not read. `other_names` gives for runs the name
+    that their run.json says, `other_facts` what call or run.json say of them otherwise than the warehouse,
+    `undescribed` are new runs, not all of whose dumps wait, without a compiler or a platform, `run_files_below` gives
+    for some of them a run.json further below than the run's own directory, which is not read, and that directory.
+    `unread_keys` is what the run.json of new runs has besides the keys that are read. `other_endings` counts by run the
+    dumps that it has twice, as they lie there compressed in another way than when they were seen. `pruned` counts by
+    run the dumps that a configured source still has of runs that retention removed; they are left out. `endings` counts
+    by ending what was found where no dump was; elsewhere it is None. `logs` were read, and hold new `messages` about
+    programs that did not fit, and `refused_messages`, which are no dumps that were rejected; `unreadable_logs` counts
+    the logs among `unreadable`, `log_notes` are about what was left out of them. `reparsed` dumps of the warehouse were
+    parsed again; None where nobody asked for it.
     """
 
     seen: int = 0

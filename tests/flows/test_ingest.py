@@ -300,7 +300,7 @@ def test_the_failing_share(observed, summary, share, expected):
 def test_archives_that_are_passed_by_are_told():
     """What they hold may be all that is new: neither message nor summary says only that nothing is."""
     summary = Summary(seen=1, known=1, archives=["/d/1.tar", "/d/2.tar"])
-    assert "0 new, 1 known, 2 archives not opened" == _final_state(summary, 0.5, {}).message
+    assert "0 new, 1 known, 2 files not opened" == _final_state(summary, 0.5, {}).message
     shown = pass_summary(summary, {"d": summary}, published=None, warehouse_bytes=None)
     assert shown.endswith("Not opened:\n\n* `/d/1.tar and 1 more: archives beside dumps are opened only when named`")
 
