@@ -13,7 +13,7 @@ from bufferhouse.paths import CHECKOUT
 from bufferhouse.report.program import data as reading
 from bufferhouse.report.program.data import PARTS, Program, find_dump, read_program
 from bufferhouse.report.program.page import program_page
-from bufferhouse.report.program.text import program_text
+from bufferhouse.report.program.text import program_text, subtitle
 from bufferhouse.warehouse.open import writing
 from tests.command_line import call
 from tests.ingests import write_dumps
@@ -59,6 +59,18 @@ def test_another_word_is_answered_with_candidates(example_warehouse: Path, word:
     """What means no program, or several, is refused with those that may be meant and their ids."""
     with pytest.raises(UsageError, match=message):
         read_program(example_warehouse, word)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("m.cpu_after_optimizations-buffer-assignment.txt.gz", "2.0 KiB of text"),
+        ("m.cpu_after_optimizations.hlo.pb.gz", "2.0 KiB of proto"),
+    ],
+)
+def test_the_size_of_a_dump_is_that_of_its_content(transformer: Program, name: str, said: str):
+    """A dump without a text is its proto."""
+    assert f"{name}, {said}" == subtitle({**transformer.dump, "relative_path": name, "text_bytes": 2048})[1]
 
 
 def test_candidates_of_dumps_in_no_warehouse_are_listed_there():

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from bufferhouse.dump.identity import is_proto
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.program.data import PARTS, Program, Space
@@ -11,6 +12,7 @@ from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_title, sparkline
 from bufferhouse.report.text.screen import cut, report_text
 from bufferhouse.report.text.sections import Section, json_text
+from bufferhouse.sources.compression import plain_name
 
 _BARS = 60  # of a timeline
 _SHOWN_OWNERS = 15
@@ -53,10 +55,11 @@ def subtitle(dump: Record) -> list[str]:
     """Return two lines about a record of `program_dumps`: run, compiler and platform, then the file."""
     compiler = " ".join(filter(None, (dump["compiler"], dump["compiler_version"])))
     target = dump["compile_target"] if dump["compile_target"] != dump["platform"] else None
+    what = "proto" if is_proto(plain_name(dump["relative_path"])) else "text"
     words = [f"run {dump['run_name']}", compiler, dump["platform"], target, dump["track"]]
     return [
         " · ".join(printable(word, 80) for word in words if word),
-        f"{printable(dump['relative_path'], 200)}, {human_bytes(dump['text_bytes'])} of text",
+        f"{printable(dump['relative_path'], 200)}, {human_bytes(dump['text_bytes'])} of {what}",
     ]
 
 
