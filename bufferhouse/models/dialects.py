@@ -120,7 +120,8 @@ def portable(known: Sequence[Model]) -> list[Model]:
 def statements(known: Sequence[Model], dialect: str) -> dict[str, str]:
     """Return the statements that create all portable marts, in order, by the name each creates: `marts.peak_memory_v1`.
 
-    Those of schemas come first, those of names without a version last.
+    Those of schemas come first, those of names without a version last. A name whose newest version is not portable is
+    left out: under the same name an older version would answer otherwise than in DuckDB.
 
     Raises:
         UsageError: the dialect is not known.
@@ -135,8 +136,9 @@ def statements(known: Sequence[Model], dialect: str) -> dict[str, str]:
         except ModelError as error:
             raise ModelError(f"{model.path}:1:1: {error}") from None
         made[model.name] = _view(model.name, model, select, dialect)
-    for name, model in newest_marts(models).items():
-        made[name] = _view(name, model, f"SELECT * FROM {model.name}", dialect)
+    for name, model in newest_marts(known).items():
+        if model.name in made:
+            made[name] = _view(name, model, f"SELECT * FROM {model.name}", dialect)
     return made
 
 
