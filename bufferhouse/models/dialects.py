@@ -13,6 +13,7 @@ from sqlglot import exp
 from bufferhouse.errors import ModelError, UsageError, did_you_mean
 from bufferhouse.models.project import LAYERS, Model, newest_marts
 
+_PERCENTILE = "PERCENTILE"  # the exact one
 _BACK_REFERENCE = re.compile(r"\\([0-9])")
 _CLASS_WITH_BRACKETS = re.compile(r"\[(\^?)\]\[")  # [^][…]: brackets that stand first in a class stand for themselves
 
@@ -25,14 +26,19 @@ def to_spark(select: exp.Expression) -> str:
     """
     for found in list(select.find_all(exp.Select)):
         _unnest_side_by_side(found)
-    return select.transform(_rewritten).sql(dialect="spark", pretty=True, comments=False)
+    # From the leaves up: `transform` would not look into what it has replaced, such as a replacement in a replacement.
+    for node in reversed(list(select.walk(bfs=True))):
+        new = _rewritten(node)
+        if new is not node:
+            node.replace(new)
+    return select.sql(dialect="spark", pretty=True, comments=False)
 
 
 def _rewritten(node: exp.Expression) -> exp.Expression:
-    """Return the replacement of a node."""
-    if isinstance(node, exp.Cast) and isinstance(node.this, exp.WithinGroup):
+    """Return the replacement of a node, whose children are replaced already."""
+    if isinstance(node, exp.Cast) and isinstance(node.this, exp.Anonymous) and node.this.name == _PERCENTILE:
         # DuckDB rounds a DOUBLE to an integer, halves to the even one; Spark cuts it off.
-        return exp.cast(exp.func("RINT", _percentile(node.this), dialect="spark"), node.to)
+        return exp.cast(exp.func("RINT", node.this, dialect="spark"), node.to)
     if isinstance(node, exp.WithinGroup):
         return _percentile(node)
     if isinstance(node, exp.Cast) and node.to.is_type(exp.DataType.Type.ARRAY):
@@ -56,7 +62,7 @@ def _percentile(node: exp.WithinGroup) -> exp.Expression:
     if not isinstance(node.this, exp.PercentileCont):
         raise ModelError(f"expected PERCENTILE_CONT before WITHIN GROUP, found {node.this.sql()}")
     ordered = node.expression.expressions[0].this
-    return exp.Anonymous(this="PERCENTILE", expressions=[ordered, node.this.this])
+    return exp.Anonymous(this=_PERCENTILE, expressions=[ordered, node.this.this])
 
 
 def _replaced(node: exp.RegexpReplace) -> exp.RegexpReplace:
