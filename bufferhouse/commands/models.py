@@ -86,7 +86,15 @@ def _write_models(dialect: str, output: Path | None) -> None:
     from bufferhouse.models.dialects import statements, write
     from bufferhouse.models.project import read
 
-    made = statements(read(), dialect)
+    known = read()
+    made = statements(known, dialect)
+    left_out = [model.name for model in known if model.layer == "marts" and model.name not in made]
+    if left_out:
+        print(
+            f"bufferhouse: {counted(len(left_out), 'mart')} left out, not portable: {', '.join(sorted(left_out))}; "
+            "export --parquet writes their rows",
+            file=sys.stderr,
+        )
     if output is None:
         print("".join(f"{statement};\n" for statement in made.values()), end="")
         return

@@ -13,6 +13,7 @@ from sqlglot import exp
 from bufferhouse.errors import ModelError, UsageError, did_you_mean
 from bufferhouse.models.project import LAYERS, Model, newest_marts
 
+_PERCENTILE = "PERCENTILE"  # the exact one
 _BACK_REFERENCE = re.compile(r"\\([0-9])")
 _CLASS_WITH_BRACKETS = re.compile(r"\[(\^?)\]\[")  # [^][…]: brackets that stand first in a class stand for themselves
 
@@ -25,14 +26,19 @@ def to_spark(select: exp.Expression) -> str:
     """
     for found in list(select.find_all(exp.Select)):
         _unnest_side_by_side(found)
-    return select.transform(_rewritten).sql(dialect="spark", pretty=True, comments=False)
+    # From the leaves up: `transform` would not look into what it has replaced, such as a replacement in a replacement.
+    for node in reversed(list(select.walk(bfs=True))):
+        new = _rewritten(node)
+        if new is not node:
+            node.replace(new)
+    return select.sql(dialect="spark", pretty=True, comments=False)
 
 
 def _rewritten(node: exp.Expression) -> exp.Expression:
-    """Return the replacement of a node."""
-    if isinstance(node, exp.Cast) and isinstance(node.this, exp.WithinGroup):
+    """Return the replacement of a node, whose children are replaced already."""
+    if isinstance(node, exp.Cast) and isinstance(node.this, exp.Anonymous) and node.this.name == _PERCENTILE:
         # DuckDB rounds a DOUBLE to an integer, halves to the even one; Spark cuts it off.
-        return exp.cast(exp.func("RINT", _percentile(node.this), dialect="spark"), node.to)
+        return exp.cast(exp.func("RINT", node.this, dialect="spark"), node.to)
     if isinstance(node, exp.WithinGroup):
         return _percentile(node)
     if isinstance(node, exp.Cast) and node.to.is_type(exp.DataType.Type.ARRAY):
@@ -56,7 +62,7 @@ def _percentile(node: exp.WithinGroup) -> exp.Expression:
     if not isinstance(node.this, exp.PercentileCont):
         raise ModelError(f"expected PERCENTILE_CONT before WITHIN GROUP, found {node.this.sql()}")
     ordered = node.expression.expressions[0].this
-    return exp.Anonymous(this="PERCENTILE", expressions=[ordered, node.this.this])
+    return exp.Anonymous(this=_PERCENTILE, expressions=[ordered, node.this.this])
 
 
 def _replaced(node: exp.RegexpReplace) -> exp.RegexpReplace:
@@ -120,7 +126,8 @@ def portable(known: Sequence[Model]) -> list[Model]:
 def statements(known: Sequence[Model], dialect: str) -> dict[str, str]:
     """Return the statements that create all portable marts, in order, by the name each creates: `marts.peak_memory_v1`.
 
-    Those of schemas come first, those of names without a version last.
+    Those of schemas come first, those of names without a version last. A name whose newest version is not portable is
+    left out: under the same name an older version would answer otherwise than in DuckDB.
 
     Raises:
         UsageError: the dialect is not known.
@@ -135,8 +142,9 @@ def statements(known: Sequence[Model], dialect: str) -> dict[str, str]:
         except ModelError as error:
             raise ModelError(f"{model.path}:1:1: {error}") from None
         made[model.name] = _view(model.name, model, select, dialect)
-    for name, model in newest_marts(models).items():
-        made[name] = _view(name, model, f"SELECT * FROM {model.name}", dialect)
+    for name, model in newest_marts(known).items():
+        if model.name in made:
+            made[name] = _view(name, model, f"SELECT * FROM {model.name}", dialect)
     return made
 
 
