@@ -49,11 +49,12 @@ def explain(jitted: Any, *args: Any, chip: str | None = None, **kwargs: Any) -> 
     The answer has `.reserved`, `.peak`, `.values`, `.report()` and `.whatif("reschedule")`.
 
     Raises:
-        UsageError: it is no jitted function, or its compilation left no dump that can be read.
+        UsageError: it is no jitted function, there are arguments beside what is lowered, or the compilation left no
+            dump that can be read.
     """
     from bufferhouse.compiled.explain import explain
 
-    return explain(jitted, *args, chip=chip, **kwargs)
+    return explain(jitted, args, kwargs, chip=chip)
 
 
 def program(
