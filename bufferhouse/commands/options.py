@@ -19,6 +19,7 @@ from bufferhouse.errors import (
     WarehouseBusy,
     WarehouseError,
     is_full,
+    or_wait,
 )
 from bufferhouse.redaction import printable, said, terminal
 from bufferhouse.warehouse import Address, address_of
@@ -113,7 +114,7 @@ def told(verb: Callable) -> Callable:
             say(f"bufferhouse: {error}")
             raise typer.Exit(2) from None
         except (WarehouseBusy, SourceUnavailable) as error:
-            say(f"bufferhouse: {error}")
+            say(f"bufferhouse: {or_wait(error, '--wait SECONDS') if 'wait' in kwargs else error}")
             raise typer.Exit(3) from None
         except UnicodeEncodeError as error:
             if "surrogates" not in error.reason:
