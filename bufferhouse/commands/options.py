@@ -60,11 +60,15 @@ FormatOption = Annotated[str, typer.Option("--format", help="table or json.")]
 
 def local_folder(given: str | Path) -> Path:
     """Return the folder that a call names for files to be written."""
+    if given == "-":  # given as ./- it is a folder like any other
+        raise typer.BadParameter("expected a folder, found -; a folder of this name is ./-")
     return _local("folder", given)
 
 
 def local_file(given: str | Path) -> Path:
     """Return the file that a call names for an answer or a page."""
+    if given == "-":  # elsewhere this is standard output, and here a file called like an option would be written
+        raise typer.BadParameter("expected a file, found -; standard output is /dev/stdout, a file of this name is ./-")
     return _local("file", given)
 
 
