@@ -119,6 +119,25 @@ def test_lists_within_rows_are_cut_and_counted():
     assert {"rows[].causes": {"rows": 3, "next_offset": None, "is_cut_to": 2}} == found["pages"]
 
 
+def test_lists_within_one_row_alone_have_pages(example_warehouse):
+    """All causes of a program are read, however many there are; they sum to its change."""
+    pair = {"before": "jaxlib-0.4.13", "after": "jaxlib-0.10.0", "program": "jit_cnn_train_step"}
+    (whole,) = asked(example_warehouse, "compare", Page(0, 200), **pair)["programs"]
+    causes, offset = [], 0
+    while offset is not None:
+        found = asked(example_warehouse, "compare", Page(offset, 6), **pair)
+        causes += found["programs"][0]["causes"]
+        assert (whole["delta_bytes"], 15) == (
+            found["programs"][0]["delta_bytes"],
+            found["pages"]["programs[].causes"]["rows"],
+        )
+        offset = found["pages"]["programs[].causes"]["next_offset"]
+    assert whole["causes"] == causes
+    assert whole["delta_bytes"] == sum(cause["bytes"] for cause in causes)
+    with pytest.raises(UsageError, match="expected less than 15"):
+        asked(example_warehouse, "compare", Page(15, 6), **pair)
+
+
 def test_lists_of_lists_are_cut_and_counted_too():
     """At every depth."""
     found = json.loads(paged({"rows": [{"a": [[1, 2, 3], [1]], "b": [{"c": [4, 5, 6]}]}]}, Page(0, 2)))
