@@ -190,6 +190,18 @@ def test_null_is_the_default_that_is_null(example_warehouse):
     assert expected == asked(example_warehouse, "ask", name="biggest_at_peak", parameters={"run": None})["rows"] != []
 
 
+def test_a_question_takes_a_run_by_its_place(example_warehouse):
+    """As the other tools do; in a statement of the agent's own the same word is a text."""
+    latest, named = (
+        asked(example_warehouse, "ask", name="biggest_at_peak", parameters={"run": run})
+        for run in ("latest", "jaxlib-0.10.0")
+    )
+    assert named["rows"] == latest["rows"] != []
+    assert [{"run": "latest"}] == asked(
+        example_warehouse, "query", sql="SELECT $run AS run", parameters={"run": "latest"}
+    )["rows"]
+
+
 def test_values_of_other_types_are_told(example_warehouse):
     """Decimals in a list, columns of one name, what JSON has no number for."""
     found = asked(example_warehouse, "query", sql="SELECT [1.5] AS a, 2 AS a, 'nan'::DOUBLE AS b")
