@@ -246,3 +246,29 @@ def test_a_call_that_waits_in_vain_is_told(example_warehouse):
         except UsageError as error:
             said = str(error)
         assert expected in said
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "expected"),
+    [
+        ("query", {"sql": "SELECT $x"}, "the statement has a parameter $x; give it in parameters, as x"),
+        (
+            "ask",
+            {"name": "biggest_at_peak", "parameters": {"rows": "x"}},
+            "parameters.rows: expected a whole number of",
+        ),
+        ("ask", {"name": "zzz"}, "there is no question 'zzz' in the cookbook; ask without a name lists them"),
+        (
+            "query",
+            {"sql": "FROM runs WHERE compiler_version = $v", "parameters": {"v": 1.5}},
+            "$v is given as a number; in double quotes it is text",
+        ),
+        ("whatif", {"program": "jit_fft", "fit": "much"}, "fit: expected a size such as 15.75GiB, found 'much'"),
+    ],
+)
+def test_the_way_out_is_one_that_a_tool_has(example_warehouse, tool, arguments, expected):
+    """Its arguments are not the options of the command line."""
+    calls = Calls(address_of(example_warehouse).key, seconds=20)
+    with pytest.raises(UsageError) as refused:
+        anyio.run(calls.call, tool, arguments, FIRST)
+    assert (True, False) == (expected in str(refused.value), "--" in str(refused.value))
