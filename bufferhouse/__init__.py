@@ -36,9 +36,13 @@ def connect(warehouse: "str | os.PathLike | None" = None, *, wait: float = 0.0) 
         WarehouseBusy: it is being written, there is no published copy, and `wait` is over.
         WarehouseError: it is one of another version.
     """
+    from bufferhouse.errors import WarehouseBusy, WarehouseInUse, or_wait
     from bufferhouse.query.notebooks import connect
 
-    return connect(warehouse, wait=wait)
+    try:
+        return connect(warehouse, wait=wait)
+    except WarehouseInUse as error:
+        raise WarehouseBusy(or_wait(error, "wait=SECONDS")) from None
 
 
 def explain(jitted: Any, *args: Any, chip: str | None = None, **kwargs: Any) -> "Explained":
@@ -49,11 +53,12 @@ def explain(jitted: Any, *args: Any, chip: str | None = None, **kwargs: Any) -> 
     The answer has `.reserved`, `.peak`, `.values`, `.report()` and `.whatif("reschedule")`.
 
     Raises:
-        UsageError: it is no jitted function, or its compilation left no dump that can be read.
+        UsageError: it is no jitted function, there are arguments beside what is lowered, or the compilation left no
+            dump that can be read.
     """
     from bufferhouse.compiled.explain import explain
 
-    return explain(jitted, *args, chip=chip, **kwargs)
+    return explain(jitted, args, kwargs, chip=chip)
 
 
 def program(
@@ -68,10 +73,14 @@ def program(
         UsageError: there is no such warehouse, program or run, or several fit; the message names them.
         WarehouseBusy, WarehouseError: as `connect`.
     """
+    from bufferhouse.errors import WarehouseBusy, WarehouseInUse, or_wait
     from bufferhouse.report.program.data import read_program
     from bufferhouse.report.program.notebook import ProgramView
     from bufferhouse.warehouse import address_of
 
     place = address_of(warehouse)
     place.check_file()
-    return ProgramView(read_program(place, str(name), run=run, wait=wait))
+    try:
+        return ProgramView(read_program(place, str(name), run=run, wait=wait))
+    except WarehouseInUse as error:
+        raise WarehouseBusy(or_wait(error, "wait=SECONDS")) from None

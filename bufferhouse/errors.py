@@ -45,6 +45,10 @@ class WarehouseBusy(_Told):
     """Another process holds the warehouse: exit 3. Trying again later can help."""
 
 
+class WarehouseInUse(WarehouseBusy):
+    """Somebody has the warehouse open: exit 3. Waiting can help, and whoever calls says what waits: `or_wait`."""
+
+
 class WarehouseFull(WarehouseBusy):
     """There is no space left for the warehouse, or for what is written of it: exit 3, like one that is busy.
 
@@ -99,6 +103,11 @@ def given_number(variable: str, usual: int) -> int:
         if number := whole_number(text, variable):
             return number
     raise UsageError(f"${variable}: expected a number of at least 1, found {text!r}")
+
+
+def or_wait(error: Exception, option: str) -> str:
+    """Return the text of an error; where waiting can help, with the option of the caller that waits."""
+    return f"{error}, or wait with {option}" if isinstance(error, WarehouseInUse) else str(error)
 
 
 def check_known(name: str, given: str, known: Sequence[str]) -> None:

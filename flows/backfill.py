@@ -8,7 +8,7 @@ from prefect import flow
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
-from bufferhouse.errors import UsageError, counted
+from bufferhouse.errors import UsageError, counted, or_wait
 from bufferhouse.report.flow_summary import bullets, figures
 from bufferhouse.warehouse import reparse as again
 from bufferhouse.warehouse.open import exists, writing
@@ -75,7 +75,7 @@ def backfill(
             should_publish = conf["warehouse"]["publish"] if publish_copy is None else publish_copy
             published = publish(writer) if should_publish else "no"
     except EXPECTED as error:
-        return Failed(message=str(error), data=error)
+        return Failed(message=or_wait(error, "wait_seconds"), data=error)
     except Exception as error:
         raise outcome(error)  # noqa: B904  most often it is the same
     progress.reach(1, 1)

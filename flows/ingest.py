@@ -20,7 +20,7 @@ from pydantic import Field
 
 from bufferhouse import redaction
 from bufferhouse.config.load import Config
-from bufferhouse.errors import SourceUnavailable, UsageError, WarehouseBusy, counted
+from bufferhouse.errors import SourceUnavailable, UsageError, WarehouseBusy, WarehouseInUse, counted, or_wait
 from bufferhouse.ingest import pipeline
 from bufferhouse.ingest.archive_listings import Listings
 from bufferhouse.ingest.source import chosen_sources
@@ -95,7 +95,7 @@ def ingest(
         )
     except EXPECTED as error:
         # Were it raised, Prefect would log its traceback and pickle it into the storage of results.
-        return Failed(message=str(error), data=error)
+        return Failed(message=or_wait(error, "wait_seconds"), data=error)
     except Exception as error:
         raise outcome(error)  # noqa: B904  most often it is the same
     observer.progress.reach(1, 1)
@@ -211,8 +211,9 @@ def main() -> int:
         return 130
     if state.is_completed():
         return 0 if state.name == "Completed" else 1
-    print(f"bufferhouse: {state.message}", file=sys.stderr)
     error = state.result(raise_on_failure=False)
+    said = or_wait(error, "--wait SECONDS") if isinstance(error, WarehouseInUse) else state.message
+    print(f"bufferhouse: {said}", file=sys.stderr)
     return 3 if isinstance(error, WarehouseBusy | SourceUnavailable) else 2 if isinstance(error, EXPECTED) else 1
 
 

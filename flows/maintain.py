@@ -8,7 +8,7 @@ from prefect import flow
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
-from bufferhouse.errors import UsageError, counted
+from bufferhouse.errors import UsageError, counted, or_wait
 from bufferhouse.messages.rows import faults as message_faults
 from bufferhouse.models.checks import run_checks
 from bufferhouse.redaction import printable
@@ -109,7 +109,7 @@ def maintain(
             should_publish = conf["warehouse"]["publish"] if publish_copy is None else publish_copy
             published = publish(writer.value) if should_publish and not (faulty or of_messages or failed) else "no"
     except EXPECTED as error:
-        return Failed(message=str(error), data=error)
+        return Failed(message=or_wait(error, "wait_seconds"), data=error)
     except Exception as error:
         raise outcome(error)  # noqa: B904  most often it is the same
     progress.reach(4, 4)

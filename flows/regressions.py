@@ -18,7 +18,7 @@ from bufferhouse.compare.gate import Verdict, accepted_by, judge, read_accepted
 from bufferhouse.compare.pairing import RESHAPED
 from bufferhouse.config.threshold import parse_threshold, reshaped_mode
 from bufferhouse.engine.sql import execute
-from bufferhouse.errors import counted
+from bufferhouse.errors import counted, or_wait
 from bufferhouse.query.statements import Record, ask
 from bufferhouse.report.compare.data import Comparison, read_comparison
 from bufferhouse.report.compare.gate import gate_sections, grown, offender_records, stale_line
@@ -125,7 +125,7 @@ def regressions(
             is_partial = bool(comparison.after["refused_dump_count"])
             found.append((comparison, judge(comparison.rows, threshold, accepted, mode, is_partial=is_partial)))
     except EXPECTED as error:
-        return Failed(message=str(error), data=error)
+        return Failed(message=or_wait(error, "wait_seconds"), data=error)
     except Exception as error:
         raise outcome(error)  # noqa: B904  most often it is the same
     sentence = f"{why_none[:1].upper()}{why_none[1:]}." if why_none else ""

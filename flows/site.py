@@ -9,7 +9,7 @@ from prefect import flow
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, or_wait
 from bufferhouse.report.fleet.data import Fleet, read_fleet
 from bufferhouse.report.flow_summary import figures
 from bufferhouse.report.site.manifest import Built
@@ -93,7 +93,7 @@ def brought_up_to_date(
             dated = f"history/fleet-{moment:%Y%m%dT%H%M%SZ}.html"
             fleet, names[dated] = keep(str(path), place, dated, wait).value
     except EXPECTED as error:
-        return Failed(message=str(error), data=error)
+        return Failed(message=or_wait(error, "wait_seconds"), data=error)
     except OSError as error:
         fault = UsageError(f"{place}: {error.strerror or error}")
         return Failed(message=str(fault), data=fault)

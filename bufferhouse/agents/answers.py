@@ -10,7 +10,7 @@ from typing import Any
 from bufferhouse.agents.pages import Page, paged
 from bufferhouse.engine.limits import Limits
 from bufferhouse.errors import UsageError, check_known
-from bufferhouse.query.cookbook import question, questions, shown
+from bufferhouse.query.cookbook import question, questions, shown, with_run
 from bufferhouse.query.door import door
 from bufferhouse.query.format import formatted
 from bufferhouse.query.hints import why_empty, without_live_ranges
@@ -79,7 +79,7 @@ def ask(place: Address, limits: Limits, name: str | None = None, parameters: dic
         return {"rows": listed, "reads": []}
     asked = question(name)
     values = asked.values(_texts(parameters))
-    return _asked(place, limits, asked.sql, values, needs_live_ranges=asked.needs_live_ranges)
+    return _asked(place, limits, asked.sql, values, is_question=True, needs_live_ranges=asked.needs_live_ranges)
 
 
 def query(place: Address, limits: Limits, sql: str, parameters: dict[str, Any] | None = None) -> Found:
@@ -203,9 +203,12 @@ def _asked(
     sql: str,
     parameters: dict[str, Any] | None = None,
     *,
+    is_question: bool = False,
     needs_live_ranges: bool = False,
 ) -> Found:
     with reading(place) as warehouse, door(warehouse.con, limits) as opened:
+        if is_question:
+            parameters = with_run(warehouse.con, parameters or {})
         found = opened.ask(sql, parameters)
         why = why_empty(warehouse.con, parameters) if not found.rows else ""
         left_out = without_live_ranges(warehouse.con, parameters) if needs_live_ranges and not why else ""

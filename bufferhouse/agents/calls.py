@@ -17,7 +17,18 @@ from bufferhouse.errors import UsageError, signal_name
 from bufferhouse.redaction import said
 
 MOST_CHARACTERS = 100_000  # of all arguments of a call
-_OPTION = re.compile(r"^--([a-z-]+)(?=[: ])")  # at the head of a message: the argument here has its name, with `_`
+# Words of the command line in messages, and what an agent has for them. An option at the head of a message is called
+# as the argument here, which has `_` in its name.
+_SPELLINGS = tuple(
+    (re.compile(pattern), words)
+    for pattern, words in (
+        (r"^--param (\w+)(?=:)", lambda found: f"parameters.{found[1]}"),
+        (r"^--([a-z-]+)(?=[: ])", lambda found: found[1].replace("-", "_")),
+        (r"give it with --param (\w+)=VALUE", lambda found: f"give it in parameters, as {found[1]}"),
+        (r"in single quotes it is text: --param .*", lambda _: "in double quotes it is text"),
+        (r"bufferhouse query --list shows them", lambda _: "ask without a name lists them"),
+    )
+)
 _START_SECONDS = 10.0  # that a process may need before it begins, on a busy machine
 
 
@@ -70,7 +81,7 @@ class Calls:
             raise UsageError(f"{tool} failed; the messages of the server say why")
         found = json.loads(ended.stdout)
         if "refused" in found:
-            raise UsageError(_OPTION.sub(lambda option: option[1].replace("-", "_"), found["refused"]))
+            raise UsageError(_spelled(found["refused"]))
         return found["answer"]
 
     async def _run(self, text: str) -> subprocess.CompletedProcess[bytes]:
@@ -80,3 +91,10 @@ class Calls:
                 return await anyio.run_process(program, input=text.encode(), check=False)
         except TimeoutError:
             raise UsageError(f"stopped after {self.seconds:g} s; --timeout SECONDS gives it more") from None
+
+
+def _spelled(message: str) -> str:
+    """Return a message with the words of tools in place of those of the command line."""
+    for pattern, words in _SPELLINGS:
+        message = pattern.sub(words, message)
+    return message

@@ -21,9 +21,9 @@ def paged(found: dict[str, Any], page: Page) -> str:
     """Return an object as JSON with one page of each of its lists.
 
     `pages` says of each list that is not there whole how many rows it has and where the next page begins. Lists within
-    rows are cut to as many items as rows were asked for. Where a page of so many rows is too long, it has fewer; where
-    one row alone is too long, as with the signature of a program of thousands of parameters, long texts lose their
-    middle.
+    rows are cut to as many items as rows were asked for; where a list is one row alone, those within it have pages,
+    too, and the row is on each of them. Where a page of so many rows is too long, it has fewer; where one row alone is
+    too long, as with the signature of a program of thousands of parameters, long texts lose their middle.
 
     Raises:
         UsageError: one row is too long without those, too, or the page begins behind the end of every list.
@@ -62,6 +62,9 @@ def _object(
         place = f"{path}{name}"
         if isinstance(value, dict):
             shown[name] = _object(value, page, count, left, f"{place}.")
+        elif isinstance(value, list) and len(value) == 1 and "[]" not in path and (most := _longest_within(value[0])):
+            row = _object(value[0], page, count, left, f"{place}[].")
+            shown[name] = [row] if page.offset < most else []
         elif isinstance(value, list) and name != "reads":
             rows = value[page.offset : page.offset + count]
             end = page.offset + len(rows)
@@ -73,6 +76,11 @@ def _object(
         else:
             shown[name] = value
     return shown
+
+
+def _longest_within(row: Any) -> int:
+    """Return the length of the longest list that a row holds; 0 where it holds none, or is no row."""
+    return max((len(one) for one in row.values() if isinstance(one, list)), default=0) if isinstance(row, dict) else 0
 
 
 def _row(row: Any, limit: int, left: dict[str, dict[str, Any]], path: str) -> Any:

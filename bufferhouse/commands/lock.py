@@ -14,6 +14,7 @@ from bufferhouse.commands.options import (
     WarehouseOption,
     check_format,
     guarded,
+    local_file,
     reading,
     say,
     warehouse_path,
@@ -47,7 +48,9 @@ def lock(
         ),
     ] = None,
     why: Annotated[str | None, typer.Option("--why", help="With --accept: why the program may take more.")] = None,
-    file: Annotated[Path, typer.Option("--file", help="The file.")] = Path("memory.lock"),
+    file: Annotated[Path, typer.Option("--file", parser=local_file, metavar="<path>", help="The file.")] = Path(
+        "memory.lock"
+    ),
     chip: Annotated[
         str | None,
         typer.Option(
@@ -68,7 +71,13 @@ def lock(
         ),
     ] = "fail",
     comment: Annotated[
-        Path | None, typer.Option("--comment", help="With --check: write the comment of a pull request here, too.")
+        Path | None,
+        typer.Option(
+            "--comment",
+            parser=local_file,
+            metavar="<path>",
+            help="With --check: write the comment of a pull request here, too.",
+        ),
     ] = None,
     site: Annotated[
         str | None, typer.Option("--site", help="Where the site is, for links; else report.url of the configuration.")

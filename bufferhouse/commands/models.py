@@ -13,6 +13,7 @@ from bufferhouse.commands.options import (
     WarehouseOption,
     check_format,
     guarded,
+    local_file,
     local_folder,
     reading,
     say,
@@ -136,7 +137,13 @@ def lineage(
 def catalog(
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if the page is out of date.")] = False,
     markdown: Annotated[
-        Path | None, typer.Option("--markdown", help="Write all tables and models with their columns to this file.")
+        Path | None,
+        typer.Option(
+            "--markdown",
+            parser=local_file,
+            metavar="<path>",
+            help="Write all tables and models with their columns to this file.",
+        ),
     ] = None,
 ) -> None:
     """Write the page of the cookbook, sql/queries/README.md; with --markdown the catalog of tables and models instead.

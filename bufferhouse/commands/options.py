@@ -19,6 +19,7 @@ from bufferhouse.errors import (
     WarehouseBusy,
     WarehouseError,
     is_full,
+    or_wait,
 )
 from bufferhouse.redaction import printable, said, terminal
 from bufferhouse.warehouse import Address, address_of
@@ -59,11 +60,15 @@ FormatOption = Annotated[str, typer.Option("--format", help="table or json.")]
 
 def local_folder(given: str | Path) -> Path:
     """Return the folder that a call names for files to be written."""
+    if given == "-":  # given as ./- it is a folder like any other
+        raise typer.BadParameter("expected a folder, found -; a folder of this name is ./-")
     return _local("folder", given)
 
 
 def local_file(given: str | Path) -> Path:
     """Return the file that a call names for an answer or a page."""
+    if given == "-":  # elsewhere this is standard output, and here a file called like an option would be written
+        raise typer.BadParameter("expected a file, found -; standard output is /dev/stdout, a file of this name is ./-")
     return _local("file", given)
 
 
@@ -113,7 +118,7 @@ def told(verb: Callable) -> Callable:
             say(f"bufferhouse: {error}")
             raise typer.Exit(2) from None
         except (WarehouseBusy, SourceUnavailable) as error:
-            say(f"bufferhouse: {error}")
+            say(f"bufferhouse: {or_wait(error, '--wait SECONDS') if 'wait' in kwargs else error}")
             raise typer.Exit(3) from None
         except UnicodeEncodeError as error:
             if "surrogates" not in error.reason:

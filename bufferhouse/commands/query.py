@@ -100,7 +100,7 @@ def query(
     Example: bufferhouse query --ask biggest_at_peak
     """
     from bufferhouse.engine.limits import MIB, Limits
-    from bufferhouse.query.cookbook import question
+    from bufferhouse.query.cookbook import question, with_run
     from bufferhouse.query.door import door
     from bufferhouse.query.output import ALL_FORMATS, ENDINGS, answer, pairs, values
 
@@ -141,6 +141,8 @@ def query(
         if sql is None:
             _converse(opened, output_format, given, output)
             return
+        if ask is not None:
+            parameters = with_run(opened.con, parameters)
         text = answer(opened, sql, parameters, output_format, output, say, needs_live_ranges=needs_live_ranges)
     if text is not None:
         show(text, output_format)

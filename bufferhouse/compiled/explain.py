@@ -6,7 +6,7 @@ import shutil
 import sys
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -129,11 +129,18 @@ class Explained:
         return Report(change_text(change, "table"))
 
 
-def explain(jitted: Any, *args: Any, chip: str | None = None, root: Path | None = None, **kwargs: Any) -> Explained:
-    """Return the explanation of `bufferhouse.explain`."""
+def explain(
+    jitted: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *, chip: str | None = None, root: Path | None = None
+) -> Explained:
+    """Return the explanation of `bufferhouse.explain`; source files are told from the folder `root` on."""
     lower = getattr(jitted, "lower", None)
     if lower is None and not hasattr(jitted, "compile"):
         raise UsageError(f"expected a jitted function, or what its lower() returns, found {type(jitted).__name__}")
+    if lower is None and (args or kwargs):
+        raise UsageError(
+            f"{type(jitted).__name__} is lowered for its arguments already: expected no arguments beside it, found "
+            f"{len(args) + len(kwargs)}; for others, give the jitted function and them"
+        )
     lowered = lower(*args, **kwargs) if lower is not None else jitted
     folder = _Folder()
     try:

@@ -47,7 +47,7 @@ class MemoryLock:
         __tracebackhide__ = True
         from bufferhouse.compiled.explain import explain
 
-        explained = explain(jitted, *args, chip=chip, root=self.path.parent, **kwargs)
+        explained = explain(jitted, args, kwargs, chip=chip, root=self.path.parent)
         self.hold(explained)
         return explained
 

@@ -9,7 +9,7 @@ import duckdb
 
 from bufferhouse.engine import faults, interrupts, journal
 from bufferhouse.engine.sql import quoted
-from bufferhouse.errors import WarehouseBusy, WarehouseError, first_line
+from bufferhouse.errors import WarehouseError, WarehouseInUse, first_line
 
 _LAST_TASKS = 0.01  # seconds
 _LITTLE = "1MB"
@@ -20,7 +20,7 @@ def connect(path: Path | None, *, read_only: bool, wait: float) -> duckdb.DuckDB
     """Connect, waiting up to `wait` seconds for whoever has the file open.
 
     Raises:
-        WarehouseBusy: another process has it open, longer than that.
+        WarehouseInUse: another process has it open, longer than that.
         WarehouseError: it cannot be opened, or is no database.
     """
     if path is None:
@@ -34,9 +34,8 @@ def connect(path: Path | None, *, read_only: bool, wait: float) -> duckdb.DuckDB
                 fault = faults.no_space(path, error) or faults.damage(path, error)
                 raise fault or WarehouseError(f"{path} cannot be opened: {first_line(error)}") from None
             if is_last:
-                raise WarehouseBusy(
-                    f"{path} is open in another process ({faults.holder(error)}); "
-                    "try again later, or wait for it with --wait SECONDS"
+                raise WarehouseInUse(
+                    f"{path} is open in another process ({faults.holder(error)}); try again later"
                 ) from None
         except duckdb.Error as error:
             raise (

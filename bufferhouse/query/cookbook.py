@@ -14,10 +14,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import duckdb
+
 from bufferhouse.engine.sql import literal
 from bufferhouse.errors import UsageError, did_you_mean
 from bufferhouse.paths import QUERIES
 from bufferhouse.query.format import formatted
+from bufferhouse.warehouse.run_names import find, is_place
 
 PAGE = QUERIES / "README.md"
 Value = int | float | str | None
@@ -113,6 +116,18 @@ def question(name: str, directory: Path = QUERIES) -> Question:
         hint = did_you_mean(name, known) or "; bufferhouse query --list shows them"
         raise UsageError(f"there is no question {name!r} in the cookbook{hint}")
     return _read(path)
+
+
+def with_run(con: duckdb.DuckDBPyConnection, parameters: Mapping[str, Value]) -> dict[str, Value]:
+    """Return the values of a question's parameters; for latest and previous the name of the run that is meant.
+
+    Raises:
+        UsageError: there is no such run.
+    """
+    run = parameters.get("run")
+    if isinstance(run, str) and is_place(run):
+        return {**parameters, "run": find(con, run).run_name}
+    return dict(parameters)
 
 
 def _read(path: Path) -> Question:

@@ -11,6 +11,7 @@ import resource
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from datetime import date, datetime
 from typing import Any, TypeVar
 
 import duckdb
@@ -39,6 +40,8 @@ def types_outside_quotes(*names: str) -> re.Pattern[str]:
 
 
 _UNHELD = types_outside_quotes("INTERVAL", "TIMESTAMP_NS", "TIME_NS")  # Python has neither months nor nanoseconds
+# Python has no infinite ones.
+_MOMENTS = types_outside_quotes("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP WITH TIME ZONE")
 
 
 class Door:
@@ -65,16 +68,30 @@ class Door:
             UsageError: the statement is refused, DuckDB cannot run it, or it takes more than the limits.
             WarehouseBusy: the catalog of a lake went away meanwhile.
         """
-        with self._running(sql, parameters, has_texts=True) as (cursor, columns):
-            rows: list[tuple] = []
-            while chunk := cursor.fetchmany(_CHUNK):
-                rows += chunk
-                if len(rows) > self.limits.rows:
-                    raise UsageError(
-                        f"the answer has more than {counted(self.limits.rows, 'row')}; put a LIMIT behind the "
-                        "statement, or allow more with --max-rows"
-                    )
+        with self._running(sql, parameters) as (cursor, statement):
+            columns, types = ([str(one[part]) for one in cursor.description] for part in (0, 1))
+            held = [_as_text(_UNHELD, kind) for kind in types]
+            if held != types:
+                cursor = self._execute(cast(statement, types, held), parameters)
+            rows = self._fetched(cursor)
+            texts = [
+                _as_text(_MOMENTS, kind) if _MOMENTS.search(kind) and any(_is_last(row[i]) for row in rows) else kind
+                for i, kind in enumerate(held)
+            ]
+            if texts != held:
+                rows = self._fetched(self._execute(cast(statement, types, texts), parameters))
             return tell(Answer(columns, rows))
+
+    def _fetched(self, cursor: duckdb.DuckDBPyConnection) -> list[tuple]:
+        rows: list[tuple] = []
+        while chunk := cursor.fetchmany(_CHUNK):
+            rows += chunk
+            if len(rows) > self.limits.rows:
+                raise UsageError(
+                    f"the answer has more than {counted(self.limits.rows, 'row')}; put a LIMIT behind the "
+                    "statement, or allow more with --max-rows"
+                )
+        return rows
 
     def batches(self, sql: str, parameters: Mapping[str, Any] | None, tell: Callable[[list[str], Any], T]) -> T:
         """Return what `tell` makes of DuckDB's types of the columns and an Arrow reader of the answer.
@@ -87,24 +104,22 @@ class Door:
         with self._running(sql, parameters) as (cursor, _):
             return tell([str(one[1]) for one in cursor.description], cursor.to_arrow_reader(_BATCH))
 
+    def _execute(self, statement: str, parameters: Mapping[str, Any] | None) -> duckdb.DuckDBPyConnection:
+        return self.con.execute(statement, dict(parameters) if parameters else None)
+
     @contextmanager
     def _running(
-        self, sql: str, parameters: Mapping[str, Any] | None, *, has_texts: bool = False
-    ) -> Iterator[tuple[duckdb.DuckDBPyConnection, list[str]]]:
-        """Yield a cursor of the answer and the names of its columns; `has_texts`: what Python cannot hold is text."""
+        self, sql: str, parameters: Mapping[str, Any] | None
+    ) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
+        """Yield a cursor of the answer, and the statement that may be run once more."""
         limits = self.limits
-        given = dict(parameters) if parameters else None
         watch = interrupted_after(self.con, limits.seconds, self._give_up)
         try:
             with bounded_memory(limits.memory_bytes + OUTSIDE_BYTES), watch as ctrl_c:
                 statement = judged(self.con, sql, self._others)
                 self._check_parameters(sql, parameters or {})
                 self.con.execute("BEGIN TRANSACTION READ ONLY")
-                cursor = self.con.execute(statement, given)
-                columns = [column[0] for column in cursor.description]
-                if has_texts and (texts := unheld_as_text(statement, [str(one[1]) for one in cursor.description])):
-                    cursor = self.con.execute(texts, given)
-                yield cursor, columns
+                yield self._execute(statement, parameters), statement
         except duckdb.InterruptException:
             if ctrl_c.is_set():
                 raise KeyboardInterrupt from None
@@ -127,7 +142,7 @@ class Door:
             if faults.is_expired(error):  # a statement can say the same: then the warehouse answers as ever
                 self.con.execute("SELECT 1 FROM raw.loads LIMIT 1")
             of_lake = faults.raised_inside(error) or faults.lost_catalog(error)
-            raise of_lake or UsageError(explained(self.con, error, given)) from None
+            raise of_lake or UsageError(explained(self.con, error, parameters)) from None
         finally:
             self._roll_back()
 
@@ -153,20 +168,31 @@ class Door:
             self.con.execute("ROLLBACK")
 
 
-def unheld_as_text(statement: str, types: list[str]) -> str | None:
-    """Return a statement that answers the same, what Python cannot hold as DuckDB writes it; None without.
+def _as_text(pattern: re.Pattern[str], kind: str) -> str:
+    """Return a type with text in place of what Python cannot hold.
 
-    Of `1 month` Python makes 30 days, and it cuts nanoseconds off.
+    Of `1 month` Python makes 30 days, it cuts nanoseconds off, and of `infinity` it makes the end of the year 9999.
     """
-    texts = [_UNHELD.sub(lambda found: found[1] or "VARCHAR", one) for one in types]
-    if texts == types:
-        return None
+    return pattern.sub(lambda found: found[1] or "VARCHAR", kind)
+
+
+def _is_last(value: Any) -> bool:
+    """Say whether a value is, or holds, the first or the last moment of Python: it may be an infinite one."""
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=None) in (datetime.min, datetime.max)
+    if isinstance(value, dict):
+        return any(map(_is_last, (*value, *value.values())))
+    return any(map(_is_last, value)) if isinstance(value, list | tuple) else value in (date.min, date.max)
+
+
+def cast(statement: str, types: list[str], others: list[str]) -> str:
+    """Return a statement that answers the same, with columns of some other types: text is as DuckDB writes it."""
     said = words(statement)
     while said[-1].startswith(b";"):
         said.pop()
     names = [f"column{number}" for number in range(len(types))]
     told = [
-        name if new == one else f"CAST({name} AS {new})" for name, one, new in zip(names, types, texts, strict=True)
+        name if new == one else f"CAST({name} AS {new})" for name, one, new in zip(names, types, others, strict=True)
     ]
     return f"SELECT {', '.join(told)} FROM (\n{b''.join(said).decode()}\n) AS answer({', '.join(names)})"
 

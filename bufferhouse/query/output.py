@@ -117,6 +117,9 @@ def _write_parquet(types: Sequence[str], batches: Any, path: Path) -> int:
     count = 0
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         for batch in batches:
-            writer.write_batch(batch.rename_columns(names))
+            try:
+                writer.write_batch(batch.rename_columns(names))
+            except pa.ArrowInvalid as error:  # an infinite moment in seconds, of which Parquet makes milliseconds
+                raise UsageError(f"Parquet cannot hold a value of the answer: {error}; write it as text") from None
             count += batch.num_rows
     return count

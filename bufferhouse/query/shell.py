@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bufferhouse.engine.sql import words
 from bufferhouse.errors import SourceUnavailable, UsageError, WarehouseBusy, WarehouseError
-from bufferhouse.query.cookbook import question, questions, shown
+from bufferhouse.query.cookbook import question, questions, shown, with_run
 from bufferhouse.query.door import Door
 from bufferhouse.query.format import FORMATS, formatted
 from bufferhouse.query.listings import Table, described
@@ -122,7 +122,7 @@ class Shell:
         if not words:
             raise UsageError("expected .ask QUESTION [K=V]...; .questions lists them")
         asked = question(words[0])
-        parameters = asked.values(pairs(words[1:]))
+        parameters = with_run(self.door.con, asked.values(pairs(words[1:])))
         if parameters:
             self.say("  ".join(f"{name}={shown(value)}" for name, value in parameters.items()))
         needs = asked.needs_live_ranges

@@ -19,7 +19,7 @@ from bufferhouse.engine.connection import close, close_writer, connect, evict, s
 from bufferhouse.engine.faults import damage, no_space
 from bufferhouse.engine.journal import checkpoint, guard, journal_path, make_log, make_logs, roll_back, unguard
 from bufferhouse.engine.sql import execute, identifier, literal, quoted, transaction
-from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, first_line
+from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, WarehouseInUse, first_line
 from bufferhouse.models import build
 from bufferhouse.models.build import Progress
 from bufferhouse.paths import cache_folder, remove_leftovers, replacing
@@ -50,7 +50,7 @@ class WriterLock:
     closes the file a second time.
 
     Raises:
-        WarehouseBusy: another process held it all that time; the message names the holder.
+        WarehouseInUse: another process held it all that time; the message names the holder.
         UsageError: a link lies where the lock should be, which would be written through.
     """
 
@@ -70,9 +70,8 @@ class WriterLock:
                 if is_last:
                     holder = _holder(descriptor) or "another process"
                     os.close(descriptor)
-                    raise WarehouseBusy(
-                        f"{self.path.with_suffix('')} is being written by {holder}; "
-                        "try again later, or wait for it with --wait SECONDS"
+                    raise WarehouseInUse(
+                        f"{self.path.with_suffix('')} is being written by {holder}; try again later"
                     ) from None
         self._descriptor = descriptor
         with suppress(OSError):  # a full disk: the lock holds without a name in it
@@ -408,7 +407,7 @@ def _roll_back(path: Path, wait: float) -> None:
             return
     except OSError as error:
         raise WarehouseError(f"{path} cannot be opened: {error}") from None
-    raise WarehouseBusy(f"{path} is open in another process; try again later, or wait for it with --wait SECONDS")
+    raise WarehouseInUse(f"{path} is open in another process; try again later")
 
 
 def _create(path: Path, blank: Blank | None) -> bool:

@@ -66,8 +66,13 @@ def check_new_name(name: str) -> None:
     if not name.strip():
         raise UsageError("expected a name that is not empty")
     name.encode()  # before it stands in a statement, which the message would show
-    if name.partition(":")[0] in _PLACES:
+    if is_place(name):
         raise UsageError(f"expected a name for the run, found {_said(name)}, which means a run by its time")
+
+
+def is_place(word: str) -> bool:
+    """Say whether a word means a run by its place among the newest."""
+    return word.partition(":")[0] in _PLACES
 
 
 def is_name(con: duckdb.DuckDBPyConnection, word: str) -> bool:
@@ -121,7 +126,7 @@ def find_whole(con: duckdb.DuckDBPyConnection, word: str) -> Named:
         UsageError: it means none, or one by the beginning of its name.
     """
     run = find(con, word)
-    if word != run.run_name and word.partition(":")[0] not in _PLACES:
+    if word != run.run_name and not is_place(word):
         raise UsageError(f"--yes: expected whole names, found {_said(word)}, the beginning of {_said(run.run_name)}")
     return run
 

@@ -2,7 +2,7 @@
 -- topic: Peaks
 -- needs: live ranges
 -- param: program = '%'  pattern of program names
--- param: run = null  name of a run; null for all runs
+-- param: run = null  name of a run, latest or previous; null for all runs
 -- param: memory_space = 0  memory space
 -- param: rows = 20  rows at most
 WITH chosen AS (

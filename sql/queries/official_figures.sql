@@ -1,7 +1,7 @@
 -- What does `compiled.memory_analysis()` report for a program, by which rule, and what must not be compared across runs?
 -- topic: Capacity
 -- param: program = '%'  pattern of program names
--- param: run = null  name of a run; null for all runs
+-- param: run = null  name of a run, latest or previous; null for all runs
 -- param: rows = 20  rows at most
 SELECT
     run_name,

@@ -1,6 +1,6 @@
 -- Which functions are compiled again and again into one folder of a run: with other signatures, or identically?
 -- topic: Compilations
--- param: run = null  name of a run; null for all runs
+-- param: run = null  name of a run, latest or previous; null for all runs
 -- param: rows = 20  rows at most
 WITH sightings AS (
     SELECT

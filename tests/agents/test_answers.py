@@ -119,6 +119,25 @@ def test_lists_within_rows_are_cut_and_counted():
     assert {"rows[].causes": {"rows": 3, "next_offset": None, "is_cut_to": 2}} == found["pages"]
 
 
+def test_lists_within_one_row_alone_have_pages(example_warehouse):
+    """All causes of a program are read, however many there are; they sum to its change."""
+    pair = {"before": "jaxlib-0.4.13", "after": "jaxlib-0.10.0", "program": "jit_cnn_train_step"}
+    (whole,) = asked(example_warehouse, "compare", Page(0, 200), **pair)["programs"]
+    causes, offset = [], 0
+    while offset is not None:
+        found = asked(example_warehouse, "compare", Page(offset, 6), **pair)
+        causes += found["programs"][0]["causes"]
+        assert (whole["delta_bytes"], 15) == (
+            found["programs"][0]["delta_bytes"],
+            found["pages"]["programs[].causes"]["rows"],
+        )
+        offset = found["pages"]["programs[].causes"]["next_offset"]
+    assert whole["causes"] == causes
+    assert whole["delta_bytes"] == sum(cause["bytes"] for cause in causes)
+    with pytest.raises(UsageError, match="expected less than 15"):
+        asked(example_warehouse, "compare", Page(15, 6), **pair)
+
+
 def test_lists_of_lists_are_cut_and_counted_too():
     """At every depth."""
     found = json.loads(paged({"rows": [{"a": [[1, 2, 3], [1]], "b": [{"c": [4, 5, 6]}]}]}, Page(0, 2)))
@@ -171,6 +190,18 @@ def test_null_is_the_default_that_is_null(example_warehouse):
     assert expected == asked(example_warehouse, "ask", name="biggest_at_peak", parameters={"run": None})["rows"] != []
 
 
+def test_a_question_takes_a_run_by_its_place(example_warehouse):
+    """As the other tools do; in a statement of the agent's own the same word is a text."""
+    latest, named = (
+        asked(example_warehouse, "ask", name="biggest_at_peak", parameters={"run": run})
+        for run in ("latest", "jaxlib-0.10.0")
+    )
+    assert named["rows"] == latest["rows"] != []
+    assert [{"run": "latest"}] == asked(
+        example_warehouse, "query", sql="SELECT $run AS run", parameters={"run": "latest"}
+    )["rows"]
+
+
 def test_values_of_other_types_are_told(example_warehouse):
     """Decimals in a list, columns of one name, what JSON has no number for."""
     found = asked(example_warehouse, "query", sql="SELECT [1.5] AS a, 2 AS a, 'nan'::DOUBLE AS b")
@@ -215,3 +246,29 @@ def test_a_call_that_waits_in_vain_is_told(example_warehouse):
         except UsageError as error:
             said = str(error)
         assert expected in said
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "expected"),
+    [
+        ("query", {"sql": "SELECT $x"}, "the statement has a parameter $x; give it in parameters, as x"),
+        (
+            "ask",
+            {"name": "biggest_at_peak", "parameters": {"rows": "x"}},
+            "parameters.rows: expected a whole number of",
+        ),
+        ("ask", {"name": "zzz"}, "there is no question 'zzz' in the cookbook; ask without a name lists them"),
+        (
+            "query",
+            {"sql": "FROM runs WHERE compiler_version = $v", "parameters": {"v": 1.5}},
+            "$v is given as a number; in double quotes it is text",
+        ),
+        ("whatif", {"program": "jit_fft", "fit": "much"}, "fit: expected a size such as 15.75GiB, found 'much'"),
+    ],
+)
+def test_the_way_out_is_one_that_a_tool_has(example_warehouse, tool, arguments, expected):
+    """Its arguments are not the options of the command line."""
+    calls = Calls(address_of(example_warehouse).key, seconds=20)
+    with pytest.raises(UsageError) as refused:
+        anyio.run(calls.call, tool, arguments, FIRST)
+    assert (True, False) == (expected in str(refused.value), "--" in str(refused.value))

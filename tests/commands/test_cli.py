@@ -174,3 +174,31 @@ def test_a_bucket_is_no_file(words):
     """It was said that there is no folder s3: here."""
     said = call(*words, "s3://bucket/x.html")
     assert (2, True) == (said.code, "expected a file of this machine, found s3://bucket/x.html" in said.err)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("query", "SELECT 1", "-o"), "expected a file, found -; standard output is /dev/stdout, a file"),
+        (("report", "fleet", "--html"), "expected a file, found -; standard output is /dev/stdout, a file"),
+        (("catalog", "--markdown"), "expected a file, found -; standard output is /dev/stdout, a file"),
+        (("lock", "--check", "x", "--comment"), "expected a file, found -; standard output is /dev/stdout, a file"),
+        (("contracts",), "expected a folder, found -; a folder of this name is ./-"),
+        (("export", "--all", "-o"), "expected a folder, found -; a folder of this name is ./-"),
+        (("site",), "expected a folder or s3://BUCKET/PREFIX, found '-'"),
+    ],
+)
+def test_a_dash_is_no_name(words, expected, example_warehouse, tmp_path, monkeypatch):
+    """What other programs take for standard output was a file or a folder that is called like an option."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BUFFERHOUSE_WAREHOUSE", str(example_warehouse))
+    said = call(*words, "-")
+    assert (2, "", True) == (said.code, said.out, expected in " ".join(said.err.split()))
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_a_dash_with_its_folder_is_a_name(tmp_path, monkeypatch):
+    """The way out that the message shows."""
+    monkeypatch.chdir(tmp_path)
+    assert 0 == call("contracts", "./-").code
+    assert (tmp_path / "-" / "raw.odcs.yaml").exists()

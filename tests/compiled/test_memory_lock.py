@@ -77,6 +77,40 @@ def test_what_is_no_program_is_refused(tmp_path: Path):
         bufferhouse.explain(Lowered("nowhere"))
 
 
+def test_arguments_beside_what_is_lowered_already_are_refused(tmp_path: Path):
+    """The shapes are in it: by what is given beside it, nothing would be compiled."""
+    lock = MemoryLock(tmp_path / "memory.lock", is_updating=True, fail_over="")
+    said = []
+    for ask in (bufferhouse.explain, lock):
+        for args, kwargs in (((1, 2), {}), ((), {"batch": 1})):
+            with pytest.raises(UsageError) as refused:
+                ask(Lowered("kept"), *args, chip="cpu", **kwargs)
+            said.append(str(refused.value))
+    expected = (
+        "Lowered is lowered for its arguments already: expected no arguments beside it, found {}; for others, give the "
+        "jitted function and them"
+    )
+    assert [expected.format(2), expected.format(1)] * 2 == said
+    assert [] == list(tmp_path.iterdir())
+
+
+class Jitted:
+    """A function of JAX that notes what it was lowered for."""
+
+    def lower(self, *args: object, **kwargs: object) -> Lowered:
+        self.given = args, kwargs
+        return Lowered("kept")
+
+
+def test_a_function_is_lowered_for_all_arguments_that_the_call_gives(tmp_path: Path):
+    """One of the function's may be called as the code here calls its own, such as root."""
+    lock = MemoryLock(tmp_path / "memory.lock", is_updating=True, fail_over="")
+    for ask in (bufferhouse.explain, lock):
+        jitted = Jitted()
+        ask(jitted, 1, chip="cpu", root=2, args=3)
+        assert ((1,), {"root": 2, "args": 3}) == jitted.given
+
+
 def test_the_fixture_holds_a_program_against_the_file(tmp_path: Path):
     """Unknown, taken in, unchanged, grown: it fails, writes, passes, fails with the line."""
     path = tmp_path / "memory.lock"

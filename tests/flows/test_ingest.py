@@ -387,6 +387,7 @@ def test_the_flow_waits_for_another_writer(prefect_server, tmp_path):
     with writer:
         refused = ingest(**call, wait_seconds=0)
         assert isinstance(refused.result(raise_on_failure=False), WarehouseBusy)
+        assert refused.message.endswith("; try again later, or wait with wait_seconds")
     writer.__enter__()
     release = threading.Timer(1.0, writer.__exit__, (None, None, None))
     release.start()
@@ -434,7 +435,9 @@ def test_the_command_line_says_by_its_exit_code_how_it_ended(
     monkeypatch.setattr(sys, "argv", ["flows.ingest", str(SEED), "--run", "nightly", "--wait", "0"])
     with WriterLock(warehouse):
         assert 3 == main()
-    assert f"bufferhouse: {warehouse} is being written by process" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"bufferhouse: {warehouse} is being written by process" in said
+    assert said.endswith("; try again later, or wait with --wait SECONDS\n")
     assert 0 == main()
     assert [("nightly",)] == query(warehouse, "SELECT run_name FROM raw.runs")
     truncate(dumps_in(seeds)[0])

@@ -349,6 +349,17 @@ def test_a_question_is_run_by_its_name(example_warehouse):
     assert all(line.startswith("jit_fft,") for line in outcome.out.splitlines()[1:])
 
 
+def test_a_question_takes_a_run_by_its_place(example_warehouse):
+    """latest and previous are what they are elsewhere; any other word is a name, and said where no run has it."""
+    words = ["query", "--ask", "biggest_at_peak", "--warehouse", example_warehouse, "--format", "csv"]
+    for place, name in (("latest", "jaxlib-0.10.0"), ("previous:platform=cpu", "jaxlib-0.9.0")):
+        expected, outcome = (call(*words, "--param", f"run={run}") for run in (name, place))
+        assert (0, expected.out, "") == (outcome.code, outcome.out, outcome.err)
+        assert f",{name}," in outcome.out
+    assert "there is no run 'latest:platform=x'" in call(*words, "--param", "run=latest:platform=x").err
+    assert "no rows: there is no run 'jaxlib-0.1'" in call(*words, "--param", "run=jaxlib-0.1").err
+
+
 def test_the_questions_are_listed():
     """`query --list` needs no warehouse."""
     outcome = call("query", "--list", "--format", "csv")

@@ -288,6 +288,9 @@ def test_formats(example_warehouse):
     assert 3 == len(out["table"].splitlines())
 
 
+_BESIDE = {"d": "1 month", "e": "0001-01-01"}
+
+
 @pytest.mark.parametrize(
     ("sql", "expected"),
     [
@@ -311,10 +314,23 @@ def test_formats(example_warehouse):
             "SELECT 'INTERVAL'::ENUM('INTERVAL') AS a, {'TIME_NS': 1} AS b, INTERVAL 1 MONTH AS c",
             [{"a": "INTERVAL", "b": {"TIME_NS": 1}, "c": "1 month"}],
         ),
+        (
+            "FROM (VALUES ('2026-01-02 03:04:05'), ('infinity'), ('-infinity')) AS v(t) SELECT t::TIMESTAMPTZ AS a, "
+            "[t::DATE] AS b, {'x': t::TIMESTAMP_S} AS c, INTERVAL 1 MONTH AS d, '0001-01-01'::DATE AS e",
+            [
+                {"a": "2026-01-02 03:04:05+00", "b": ["2026-01-02"], "c": {"x": "2026-01-02 03:04:05"}, **_BESIDE},
+                {"a": "infinity", "b": ["infinity"], "c": {"x": "infinity"}, **_BESIDE},
+                {"a": "-infinity", "b": ["-infinity"], "c": {"x": "-infinity"}, **_BESIDE},
+            ],
+        ),
+        ("SELECT TIMESTAMP '9999-12-31' AS a", [{"a": "9999-12-31T00:00:00"}]),
     ],
 )
 def test_what_python_cannot_hold_is_as_duckdb_writes_it(example_warehouse, sql, expected):
-    """A month is no 30 days, an hour less is no day less and 23 hours, no digit is cut; rows keep their order."""
+    """A month is no 30 days, an hour less is no day less and 23 hours, no digit is cut, what is infinite is in no year.
+
+    Rows keep their order.
+    """
     outcome = call("query", sql, "--warehouse", example_warehouse, "--format", "json")
     assert (expected, "") == (json.loads(outcome.out), outcome.err)
 

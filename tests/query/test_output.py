@@ -278,6 +278,15 @@ def test_parquet_says_which_column_it_has_no_type_for(example_warehouse, tmp_pat
     assert (2, expected, False) == (outcome.code, outcome.err, target.exists())
 
 
+def test_parquet_refuses_a_value_that_it_cannot_hold(example_warehouse, tmp_path):
+    """In words; it was a traceback."""
+    target = tmp_path / "a.parquet"
+    outcome = call("query", "SELECT TIMESTAMP_S 'infinity' AS a", "--warehouse", example_warehouse, "-o", target)
+    assert (2, False) == (outcome.code, target.exists())
+    assert outcome.err.startswith("bufferhouse: Parquet cannot hold a value of the answer: ")
+    assert outcome.err.endswith("; write it as text\n")
+
+
 @pytest.mark.parametrize("is_link", [False, True])
 def test_what_a_killed_query_left_is_removed(example_warehouse, tmp_path, is_link):
     """By the next one that writes there, also through a link; what a process that runs is writing stays."""

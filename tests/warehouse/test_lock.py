@@ -1,14 +1,20 @@
 """One writer at a time, whoever holds the lock and however that ends."""
 
+import json
 import os
 import subprocess
+import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+import bufferhouse
+from bufferhouse.agents.worker import Request
 from bufferhouse.errors import UsageError, WarehouseBusy
+from bufferhouse.paths import CHECKOUT
 from bufferhouse.warehouse import file
 from bufferhouse.warehouse.address import FileAddress
 from bufferhouse.warehouse.file import WriterLock
@@ -57,6 +63,20 @@ def test_a_second_writer_is_told_who_holds_the_warehouse(warehouse, holder, dump
     assert (3, "") == (outcome.code, outcome.out)
     assert f"{warehouse} is being written by process {holder.pid} on " in outcome.err
     assert "--wait SECONDS" in outcome.err
+
+
+def test_whoever_finds_the_warehouse_in_use_is_told_what_waits_there(warehouse, holder):
+    """A verb by its option, a notebook by its argument; an agent, who has neither, is told to try again."""
+    busy = "; try again later"
+    assert call("runs", "ls", "--warehouse", warehouse).err.endswith(f"{busy}, or wait with --wait SECONDS\n")
+    for ask in (partial(bufferhouse.connect, warehouse), partial(bufferhouse.program, "jit_step", warehouse=warehouse)):
+        with pytest.raises(WarehouseBusy) as told:
+            ask()
+        assert str(told.value).endswith(f"{busy}, or wait with wait=SECONDS")
+    request = Request("list_runs", {}, str(warehouse), 20.0, 256 << 20, 100, 0, 10, os.getpid())
+    words = [sys.executable, "-m", "bufferhouse.agents.worker"]
+    said = subprocess.run(words, input=json.dumps(request._asdict()), capture_output=True, text=True, cwd=CHECKOUT)
+    assert json.loads(said.stdout)["refused"].endswith(busy)
 
 
 def test_a_wait_that_is_over_is_told_who_holds_the_warehouse(warehouse, holder, dumps):

@@ -151,7 +151,7 @@ def target_of(word: str) -> Target:
     """
     if word.startswith("s3://"):
         return Bucket(word)
-    if "://" in word:
+    if "://" in word or word == "-":  # ./- is a folder of this name
         raise UsageError(f"the site: expected a folder or s3://BUCKET/PREFIX, found {word!r}")
     path = Path(word)
     if path.exists() and not path.is_dir():

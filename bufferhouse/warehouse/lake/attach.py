@@ -11,7 +11,7 @@ from bufferhouse.engine import faults
 from bufferhouse.engine.connection import tries
 from bufferhouse.engine.journal import HEADER_BYTES, guard, roll_back
 from bufferhouse.engine.sql import quoted
-from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, WarehouseFull, unwritable
+from bufferhouse.errors import UsageError, WarehouseError, WarehouseFull, WarehouseInUse, unwritable
 from bufferhouse.warehouse.address import ROOT, LakeAddress
 from bufferhouse.warehouse.batch_catalog import CATALOG
 from bufferhouse.warehouse.lake import extensions
@@ -70,13 +70,11 @@ def open_lake(address: LakeAddress, *, read_only: bool, wait: float = 0.0) -> du
         NoLake: there is none at the address.
         UsageError: the extensions are not installed, PostgreSQL lets nobody in, there are no keys of its bucket, or its
             files are not where the call says.
-        WarehouseBusy: the catalog does not answer, or another process has the catalog file open, for `wait` seconds.
+        WarehouseInUse: the catalog does not answer, or another process has the catalog file open, for `wait` seconds.
         WarehouseError: the catalog refuses, or is none.
     """
     if not address.is_postgres and not _is_rolled_back(address, 0.0 if read_only else wait) and not read_only:
-        raise WarehouseBusy(
-            f"{address} is open in another process; try again later, or wait for it with --wait SECONDS"
-        )
+        raise WarehouseInUse(f"{address} is open in another process; try again later")
     con = extensions.connect()
     try:
         guard(con)
@@ -134,7 +132,7 @@ def make_lake(address: LakeAddress, *, wait: float = 0.0) -> None:
     Raises:
         UsageError: there is no place for its files, it cannot be written to, or others have rows there.
         SourceUnavailable, WarehouseFull: its place does not answer, or is full.
-        WarehouseBusy, WarehouseError: as `open_lake`.
+        WarehouseInUse, WarehouseError: as `open_lake`.
     """
     data_path = address.data_path
     if data_path is None and address.is_postgres:
@@ -284,7 +282,7 @@ def _attach(
             if is_last:
                 held = f"is open in another process ({faults.holder(error)})"
                 what = held if is_busy else f"does not answer: {reason}"
-                raise WarehouseBusy(f"{address} {what}; try again later, or wait for it with --wait SECONDS") from None
+                raise WarehouseInUse(f"{address} {what}; try again later") from None
 
 
 def _attach_once(con: duckdb.DuckDBPyConnection, statement: str) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bufferhouse.dump.identity import key_of
 from bufferhouse.engine.connection import tries
-from bufferhouse.errors import WarehouseBusy
+from bufferhouse.errors import WarehouseBusy, WarehouseInUse
 from bufferhouse.warehouse.lake.postgres import answering, connect
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ class Claims:
         """Wait until no other worker is there, and let none come: to remove rows that others may take for known.
 
         Raises:
-            WarehouseBusy: others were there for `wait` seconds.
+            WarehouseInUse: others were there for `wait` seconds.
         """
         import psycopg
 
@@ -226,9 +226,9 @@ class Claims:
                 con.execute("SELECT pg_advisory_lock(%s, %s)", _ALONE_LOCK)
             except psycopg.errors.LockNotAvailable:
                 con.execute("SELECT pg_advisory_lock_shared(%s, %s)", _ALONE_LOCK)
-                raise WarehouseBusy(
+                raise WarehouseInUse(
                     f"expected no other worker at the lake, found some for {seconds:.0f} seconds; try again when they "
-                    "are done, or wait for them with --wait SECONDS"
+                    "are done"
                 ) from None
             finally:
                 con.execute("RESET lock_timeout")
