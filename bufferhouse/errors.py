@@ -86,7 +86,7 @@ def whole_number(text: str, where: str) -> int:
         UsageError: it is none from 0 to 2^63 - 1; `where` says whose it is.
     """
     if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= LARGEST_NUMBER):
-        raise UsageError(f"{where}: expected a number, found {text!r}")
+        raise UsageError(f"{where}: expected a whole number from 0 to 2^63 - 1, found {text!r}")
     return int(text)
 
 

@@ -222,8 +222,11 @@ def _dumps(
         raise UsageError(f"{runs[0]}: no such file or directory")
     checkout = Checkout(file.parent)
     if paths:
-        with in_memory(paths, with_logs=False) as con:
-            yield con, _found(measured(con, checkout, chip=chip), paths)
+        unread: list[str] = []
+        with in_memory(paths, with_logs=False, unread=unread) as con:
+            fresh = measured(con, checkout, chip=chip)
+            fresh.refused += unread
+            yield con, _found(fresh, paths)
         return
     try:
         place = warehouse_path(warehouse, must_exist=True)

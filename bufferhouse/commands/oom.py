@@ -39,9 +39,9 @@ def oom(
 ) -> None:
     """Explain why a program did not fit: from the message in a log to the bytes of the dump and the line of code.
 
-    Exit 1 if something did not fit, as a message or files beside a dump say, or a line or a dump was not understood;
-    0 if there was nothing to explain. A failed compilation writes its dump all the same: name its directory beside
-    the log. For a run alone the messages that were ingested with it are used.
+    Exit 1 if something did not fit, as a message or files beside a dump say, or a line or a dump was not understood
+    or could not be read; 0 if there was nothing to explain. A failed compilation writes its dump all the same: name
+    its directory beside the log. For a run alone the messages that were ingested with it are used.
 
     Example: bufferhouse oom train.log /tmp/dumps/2026-11-23
     """
@@ -65,33 +65,34 @@ def oom(
             "bufferhouse: no log is named, and none there is called like one: *.log, *.out, *.err, stderr.txt and so on"
         )
     messages, refused = _read(logs, is_alone=len(logs) == 1 and not held and run is None)
-    findings, candidates, has_refused = [], [], False
+    findings, candidates, is_partial = [], [], False
+    unread: list[str] = []
     if messages or held or (run is not None and not logs):
-        with _connection(held, run, warehouse, wait, may_be_path=asked is None) as (con, named):
+        with _connection(held, run, warehouse, wait, unread, may_be_path=asked is None) as (con, named):
             if run is not None and not logs:
                 from bufferhouse.messages.rows import stored
 
                 messages = stored(con, named.run_id)
             candidates = dumps(con, named and named.run_name) if con is not None else []
-            has_refused = bool(held) and con.execute("SELECT 1 FROM raw.rejects LIMIT 1").fetchone() is not None
+            is_partial = bool(held) and (bool(unread) or con.execute("FROM raw.rejects LIMIT 1").fetchone() is not None)
             findings = explain(con, once(messages), candidates)
     # Of logs that are named beside a run it has other failures, which its own logs tell.
     silent = [] if run is not None and logs else without_message(findings, candidates)
     deliver(
-        oom_text(findings, refused, output_format, silent),
+        oom_text(findings, refused, output_format, silent, is_partial=is_partial),
         None,
-        lambda: _page(findings, refused, silent, run or ", ".join(held) or "no dumps"),
+        lambda: _page(findings, refused, silent, run or ", ".join(held) or "no dumps", is_partial),
         html,
         output_format,
     )
-    if refused or has_refused or silent or any(one.message.is_failure for one in findings):
+    if refused or is_partial or silent or any(one.message.is_failure for one in findings):
         raise typer.Exit(1)
 
 
-def _page(findings: list, refused: list, silent: list, place: str) -> str:
+def _page(findings: list, refused: list, silent: list, place: str, is_partial: bool) -> str:
     from bufferhouse.report.oom.page import oom_page  # half a second to import
 
-    return oom_page(findings, refused, silent, warehouse=place)
+    return oom_page(findings, refused, silent, warehouse=place, is_partial=is_partial)
 
 
 Logs = list[Any]
@@ -212,9 +213,12 @@ def _opened(name: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _connection(
-    held: list[str], run: str | None, warehouse: Any, wait: float, *, may_be_path: bool
+    held: list[str], run: str | None, warehouse: Any, wait: float, unread: list[str], *, may_be_path: bool
 ) -> Iterator[tuple[Any, Any]]:
-    """Yield a connection to the dumps, and the run that they are of; no connection where none is named."""
+    """Yield a connection to the dumps, and the run that they are of; no connection where none is named.
+
+    `unread` gets a line for each place of dumps that could not be read.
+    """
     if run is not None:
         from bufferhouse.warehouse.run_names import find, find_where_no_file
 
@@ -223,7 +227,7 @@ def _connection(
     elif held:
         from bufferhouse.ingest.in_memory import in_memory
 
-        with in_memory(held, with_logs=False) as con:
+        with in_memory(held, with_logs=False, unread=unread) as con:
             yield con, None
     else:
         say(

@@ -72,13 +72,14 @@ def find(given: str | Path | None = None) -> Path | None:
     """Return the file to read: the given one, else $BUFFERHOUSE_CONFIG, else bufferhouse.toml here, else None.
 
     Raises:
-        UsageError: the file that was given or named by the variable does not exist.
+        UsageError: the file that was given or named by the variable does not exist, or is none.
     """
     named = given or os.environ.get(VARIABLE)
     if named:
         path = Path(named)
         if not path.is_file():
-            raise UsageError(f"{path}: there is no such configuration" + ("" if given else f" (${VARIABLE})"))
+            said = "there is no such configuration" if not path.is_dir() else "expected a file, found a folder"
+            raise UsageError(f"{path}: {said}" + ("" if given else f" (${VARIABLE})"))
         return path
     path = Path(FILE_NAME)
     return path if path.is_file() else None

@@ -13,11 +13,14 @@ from bufferhouse.warehouse.open import writing
 
 
 @contextmanager
-def in_memory(sources: Sequence[str], *, with_logs: bool = True) -> Iterator[duckdb.DuckDBPyConnection]:
+def in_memory(
+    sources: Sequence[str], *, with_logs: bool = True, unread: list[str] | None = None
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """Yield a connection to a warehouse in memory that holds the dumps of `sources`.
 
     What is refused is said on standard error and in raw.rejects, as in any warehouse; archives that are passed by are
-    named, too, and sources without a dump.
+    named, too, and sources without a dump. Files, folders and archives that could not be opened have no row: `unread`
+    gets a line for each, with the reason.
 
     Raises:
         UsageError, SourceUnavailable: a source cannot be read.
@@ -27,6 +30,8 @@ def in_memory(sources: Sequence[str], *, with_logs: bool = True) -> Iterator[duc
         if summary.error is not None:
             raise summary.error
         refused = [*summary.reject_lines, *summary.unreadable, *summary.head_faults, *summary.log_notes]
+        if unread is not None:
+            unread += summary.unreadable
         for line in [*refused, *summary.archive_lines()]:
             print(f"bufferhouse: {printable(line)}", file=sys.stderr)
         if not summary.seen:

@@ -1,5 +1,6 @@
 """Parameters of a statement as typed, and its answer as text or in a file, whole or not at all."""
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -77,12 +78,17 @@ def answer(
         )
     else:
         text = None
-        # Of what was there nothing is lost when this fails, and nothing new is left behind.
-        with replacing(output, is_output=True) as new:
-            if form == "parquet":
-                count = door.batches(sql, parameters, lambda types, batches: _write_parquet(types, batches, new))
-            else:
-                count = door.told(sql, parameters, lambda found: _write(found, form, new))
+        try:
+            # Of what was there nothing is lost when this fails, and nothing new is left behind.
+            with replacing(output, is_output=True) as new:
+                if form == "parquet":
+                    count = door.batches(sql, parameters, lambda types, batches: _write_parquet(types, batches, new))
+                else:
+                    count = door.told(sql, parameters, lambda found: _write(found, form, new))
+        except OSError as error:
+            if error.errno is not None:  # nobody named the new file; PyArrow has it in a sentence of its own
+                error.filename, error.strerror = str(output), os.strerror(error.errno)
+            raise
     why = why_empty(door.con, parameters) if not count else ""
     # What has no rows for want of a program or a run has no dumps to count.
     left_out = without_live_ranges(door.con, parameters) if needs_live_ranges and not why else ""

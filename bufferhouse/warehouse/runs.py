@@ -19,6 +19,14 @@ from bufferhouse.warehouse.warehouse import Warehouse
 
 COMPLETED = "completed_at"
 _LABEL = "label."
+_KEPT = {
+    "run_id": "the warehouse numbers its runs",
+    "run_name": "bufferhouse runs rename changes the name",
+    "root": "it is where the dumps of the run were found",
+    "labels": f"set each of them as {_LABEL}NAME=VALUE",
+    "started_at_source": "it follows from started_at",
+}
+"""What nobody sets by hand, and why, or how it is changed."""
 PINNED = "pinned"
 _OF_NAMES = "run_name IN (SELECT unnest(CAST($names AS VARCHAR[])))"
 
@@ -80,9 +88,11 @@ def _set_facts(warehouse: Warehouse, name: str, facts: dict[str, str]) -> str:
             changes[key] = whole_number(value, key) if value else None
         elif key in TEXTS:
             changes[key] = value or None
-        elif key in ("run_id", "run_name", "root", "labels", "started_at_source"):
-            raise UsageError(f"{key} cannot be set; bufferhouse runs rename changes the name")
-        elif not key.startswith(_LABEL) or key == _LABEL:
+        elif way_out := _KEPT.get(key):
+            raise UsageError(f"{key} cannot be set; {way_out}")
+        elif key == _LABEL:
+            raise UsageError(f"{key}: expected the name of a label behind it, such as {_LABEL}team={value}")
+        elif not key.startswith(_LABEL):
             hint = did_you_mean(key, [*TEXTS, *NUMBERS, "started_at"])
             said = f"{key!r} is no fact of a run" + (f"{hint} For" if hint else "; for")
             raise UsageError(f"{said} a label of your own: {_LABEL}{key}={value}")

@@ -160,6 +160,19 @@ def test_a_refused_dump_does_not_pass(locked: Path, tmp_path: Path):
     assert ":2:15: expected " in said.err
 
 
+def test_what_cannot_be_opened_does_not_pass(locked: Path, tmp_path: Path):
+    """Nobody knows which programs it holds: an archive cut short, a link that leads nowhere."""
+    shutil.copytree(LOCKED / "kept", tmp_path / "kept")
+    cut, link = tmp_path / "cut.tar.gz", tmp_path / "kept" / "linked-buffer-assignment.txt"
+    cut.write_bytes(b"no archive")
+    said = call("lock", "--check", tmp_path / "kept", cut, "--file", locked)
+    assert (1, True) == (said.code, "1 dump could not be read" in said.out)
+    link.symlink_to(tmp_path / "nowhere")
+    said = call("lock", "--check", tmp_path / "kept", "--file", locked, "--format", "json")
+    [refused] = json.loads(said.out)["refused"]
+    assert (1, True) == (said.code, refused.startswith(f"{link}: "))
+
+
 def test_a_cache_of_compilations_is_told_where_there_is_no_dump(locked: Path, tmp_path: Path):
     """What comes from a cache leaves other files, and no dump: of all programs, or of some."""
     (tmp_path / "module_0002.jit_f.after_optimizations.txt").write_text("HloModule jit_f\n")

@@ -199,6 +199,8 @@ def test_a_file_that_is_named_must_be_there(tmp_path, monkeypatch):
     """A configuration by option or variable is never silently another one."""
     with pytest.raises(UsageError, match="there is no such configuration"):
         find(tmp_path / "none.toml")
+    with pytest.raises(UsageError, match="expected a file, found a folder"):
+        find(tmp_path)
     monkeypatch.setenv("BUFFERHOUSE_CONFIG", str(tmp_path / "none.toml"))
     with pytest.raises(UsageError, match=r"there is no such configuration \(\$BUFFERHOUSE_CONFIG\)"):
         find()

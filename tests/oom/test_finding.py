@@ -308,6 +308,19 @@ def test_a_dump_that_is_refused_is_not_passed_over(tmp_path):
     assert (1, True) == (said.code, dump.name in said.err)
 
 
+def test_dumps_that_cannot_be_read_leave_it_open_whether_one_fitted(tmp_path):
+    """Exit 1, and no sentence that all is well: of a refused dump, and of an archive that cannot be opened."""
+    dump = sorted((CHECKOUT / "examples" / "fleet" / "jaxlib-0.9.0").glob("*-buffer-assignment.txt"))[0]
+    (tmp_path / dump.name).write_bytes(dump.read_bytes()[:-100])
+    (tmp_path / "cut.tar.gz").write_bytes(b"no archive")
+    expected = "Whether a program did not fit is not known: dumps could not be read"
+    for place in (tmp_path / dump.name, tmp_path / "cut.tar.gz"):
+        said = call("oom", place)
+        assert (1, expected) == (said.code, said.out.strip())
+        said = call("oom", place, "--format", "github")
+        assert (1, f"::error title=bufferhouse oom::{expected}") == (said.code, said.out.strip())
+
+
 def test_dumps_are_taken_from_a_run_of_the_warehouse(tmp_path):
     """--run instead of a directory; both together are refused."""
     name = "libtpu-0.0.33/kv"

@@ -325,3 +325,11 @@ def test_an_answer_is_written_to_no_folder(example_warehouse, tmp_path):
     """The message names the folder that was given."""
     outcome = call("query", "SELECT 1", "--warehouse", example_warehouse, "-o", tmp_path)
     assert (2, f"bufferhouse: -o {tmp_path}: expected a file, found a folder\n") == (outcome.code, outcome.err)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_an_answer_that_cannot_be_written_names_the_file_that_was_given(example_warehouse, form):
+    """Not the one beside it that would have taken its place, nor the working directory. No user may write to /proc."""
+    output = f"/proc/answer.{form}"
+    outcome = call("query", "SELECT 1 AS one", "--warehouse", example_warehouse, "-o", output)
+    assert (2, f"bufferhouse: {output}: No such file or directory\n") == (outcome.code, outcome.err)

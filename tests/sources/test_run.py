@@ -170,7 +170,7 @@ def test_run_and_label_of_the_command_line(warehouse, tmp_path):
     [
         ("nightly", "--label: expected K=V, found 'nightly'"),
         ("=x", "--label: expected K=V, found '=x'"),
-        ("device_count=many", "--label device_count: expected a number, found 'many'"),
+        ("device_count=many", "--label device_count: expected a whole number from 0 to 2^63 - 1, found 'many'"),
         ("started_at=yesterday", "expected started_at as ISO 8601"),
     ],
 )

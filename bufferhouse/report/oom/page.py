@@ -11,10 +11,15 @@ from bufferhouse.report.oom.text import oom_sections, refused_section, silent_se
 
 
 def oom_page(
-    findings: Sequence[Finding], refused: Sequence[Refused], silent: Sequence[Record], *, warehouse: str
+    findings: Sequence[Finding],
+    refused: Sequence[Refused],
+    silent: Sequence[Record],
+    *,
+    warehouse: str,
+    is_partial: bool = False,
 ) -> str:
-    """Return the whole page; `warehouse` names what the dumps were taken from."""
-    name = title(findings, refused, silent)
+    """Return the whole page; `warehouse` names what the dumps were taken from, `is_partial` as in `oom_text`."""
+    name = title(findings, refused, silent, is_partial=is_partial)
     return page(
         "oom.html",
         name,

@@ -59,10 +59,18 @@ _ADVICE = [
 ]
 
 
-def oom_text(findings: Sequence[Finding], refused: Sequence[Refused], form: str, silent: Sequence[Record] = ()) -> str:
+def oom_text(
+    findings: Sequence[Finding],
+    refused: Sequence[Refused],
+    form: str,
+    silent: Sequence[Record] = (),
+    *,
+    is_partial: bool = False,
+) -> str:
     """Return findings as table, markdown, json, or github: annotations of a workflow.
 
-    `silent` are the dumps of programs that did not fit and that no message is about.
+    `silent` are the dumps of programs that did not fit and that no message is about; `is_partial` is whether there are
+    dumps that could not be read.
     """
     if form == "json":
         return plain_json(
@@ -84,6 +92,8 @@ def oom_text(findings: Sequence[Finding], refused: Sequence[Refused], form: str,
     if form == "github":
         told_ones = [_annotation(one) for one in findings if one.message.is_failure]
         others = [*map(refused_line, refused), *([_silent(silent)] if silent else [])]
+        if is_partial and not (told_ones or others):
+            others = [title(findings, refused, silent, is_partial=True)]
         told_ones += [annotation("error", one, title="bufferhouse oom") for one in others]
         return "\n".join(told_ones)
     sections = [section for finding in told(findings) for section in oom_sections(finding)]
@@ -91,7 +101,7 @@ def oom_text(findings: Sequence[Finding], refused: Sequence[Refused], form: str,
         sections.append(refused_section(refused))
     if silent:
         sections.append(silent_section(silent))
-    return report_text(title(findings, refused, silent), sections, form)
+    return report_text(title(findings, refused, silent, is_partial=is_partial), sections, form)
 
 
 def silent_section(silent: Sequence[Record]) -> Section:
@@ -133,13 +143,16 @@ def told(findings: Sequence[Finding]) -> list[Finding]:
     return failures or list(findings)
 
 
-def title(findings: Sequence[Finding], refused: Sequence[Refused], silent: Sequence[Record] = ()) -> str:
+def title(
+    findings: Sequence[Finding], refused: Sequence[Refused], silent: Sequence[Record] = (), *, is_partial: bool = False
+) -> str:
     """Return what was found in one line."""
     failures = sum(one.message.is_failure for one in findings)
     if not failures and silent:
         return f"{counted(len(silent), 'program')} did not fit"
-    if not failures and refused:
-        return f"Whether a program did not fit is not known: {_not_read(refused)}"
+    if not failures and (refused or is_partial):
+        unread = [_not_read(refused)] * bool(refused) + ["dumps could not be read"] * is_partial
+        return f"Whether a program did not fit is not known: {', '.join(unread)}"
     if not failures:
         return "No failure for lack of memory was found"
     return f"{counted(failures, 'program')} did not fit"
