@@ -187,7 +187,7 @@ def _check(
         found = hold(kept, fresh, metric=metric, outputs=outputs)
     _note(fresh)
     judged = judge_held(found, limit, mode)
-    about = {"name": str(file), "links": links, "exact": exact}
+    about = {"name": str(file), "links": links, "exact": exact, "chip": chip}
     if comment is not None:
         write_page(comment, lock_text(found, judged, limit, "markdown", **about) + "\n")
     give(lock_text(found, judged, limit, output_format, **about))

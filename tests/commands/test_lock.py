@@ -1,6 +1,7 @@
 """`bufferhouse lock`: exit codes, the forms of its answer, and what is refused."""
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -228,3 +229,18 @@ def test_a_lock_of_another_chip_is_refused(locked: Path):
     said = call("lock", "--check", LOCKED / "kept", "--file", locked, "--chip", "TPU v6e")
     assert 2 == said.code
     assert f"{locked}:6:1: expected a chip of the dumps, 'TPU v6e', found 'cpu'; --chip says" in said.err
+
+
+def test_the_way_out_of_a_file_and_a_chip_of_ones_own_works_as_printed(tmp_path: Path):
+    """It names the file as a shell reads it, and the chip that the call said: else an update would write another."""
+    path = tmp_path / "of v5e" / "memory.lock"
+    path.parent.mkdir()
+    own = ["--file", path, "--chip", "TPU v5e"]
+    assert 0 == call("lock", LOCKED / "kept", *own).code
+    said = call("lock", "--check", LOCKED / "stored", *own)
+    assert 1 == said.code
+    command = " ".join(said.out.split()).partition("; bufferhouse ")[2].partition(" takes all")[0]
+    words = [word if word != "DUMPS" else LOCKED / "stored" for word in shlex.split(command)]
+    assert ["lock", "--file", str(path), "--chip", "TPU v5e", "--update"] == words[:-1]
+    assert 0 == call(*words).code
+    assert (0, ["TPU v5e"]) == (call("lock", "--check", LOCKED / "stored", *own).code, read_lock(path).chips)
