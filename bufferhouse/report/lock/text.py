@@ -13,6 +13,7 @@ from bufferhouse.config.threshold import RELEVANT, Threshold
 from bufferhouse.errors import counted
 from bufferhouse.lock.check import DONATION_LOST, Held, Judged, Moved, changed_builds
 from bufferhouse.lock.entry import Site
+from bufferhouse.lock.file import file_option
 from bufferhouse.query.statements import Answer, Record
 from bufferhouse.redaction import shell_word
 from bufferhouse.report.compare.data import Comparison
@@ -296,8 +297,7 @@ def _ways_out(row: Compared, held: Held, name: str, again: str) -> list[str]:
 
 def _options(name: str, chip: str | None) -> str:
     """Return the options by which a copied command means the same file and chip."""
-    file = "" if name == "memory.lock" else f" --file {shell_word(name)}"
-    return file if chip is None else f"{file} --chip {shell_word(chip)}"
+    return file_option(name) if chip is None else f"{file_option(name)} --chip {shell_word(chip)}"
 
 
 def _github(
