@@ -130,7 +130,10 @@ def lock(
     with held(file):
         kept = read_mendable(file) if update or accept or file.exists() else Mendable([{}])
         removed: set[str] = set()
-        if not update and not accept:  # written anew: of what was there only reasons stay
+        if not update and not accept and fresh.refused:
+            # What has no dump may be a program whose dump cannot be read: its entry and its reason are not lost.
+            kept = Mendable(kept.sides)
+        elif not update and not accept:  # written anew: of what was there only reasons stay
             removed = {f"{key[0]} ({key[2]})" for side in kept.sides for key in side if key not in fresh.entries}
             kept = Mendable([{key: one for key, one in side.items() if key in fresh.entries} for side in kept.sides])
         new = updated(kept, fresh, accepted, why or "")
@@ -147,6 +150,10 @@ def lock(
         named = some_of(sorted(removed), _MOST_NAMED, 120)
         say(f"no dump of {named}: no longer in {file}; --update keeps what has no dump")
     if fresh.refused:
+        if not update and not accept and (left := {key for key in new.entries if key not in fresh.entries}):
+            stay, them = ("stays", "it") if len(left) == 1 else ("stay", "one of them")
+            count = counted(len(left), "program")
+            say(f"{count} without a dump {stay} in {file}: a dump that cannot be read may be of {them}")
         raise typer.Exit(1)
 
 
@@ -196,7 +203,7 @@ def _check(
         found = hold(kept, fresh, metric=metric, outputs=outputs)
     _note(fresh)
     judged = judge_held(found, limit, mode)
-    about = {"name": str(file), "links": links, "exact": exact}
+    about = {"name": str(file), "links": links, "exact": exact, "chip": chip}
     if comment is not None:
         write_page(comment, lock_text(found, judged, limit, "markdown", **about) + "\n")
     give(lock_text(found, judged, limit, output_format, **about))

@@ -20,6 +20,7 @@ from bufferhouse.errors import UsageError, counted, did_you_mean
 from bufferhouse.lock.check import hold
 from bufferhouse.lock.entry import FIGURES, PADDING_SITES, PEAK_SITES, Entry, Lock, Site, Space
 from bufferhouse.paths import replacing
+from bufferhouse.redaction import shell_word
 
 VERSION = 1
 _HEAD = """\
@@ -31,8 +32,6 @@ _GROUP = re.compile(r"(?:([1-9][0-9]*) × )?([a-z][a-z0-9]*\[[^\]]*\])")
 _CONFLICT = re.compile(r"^(<{7}|={7}|>{7}|\|{7})(?: |$)")
 _MOST_SHOWN = 20
 _MOST_BYTES = 64 << 20
-_WAY_OUT = "take what the dumps say with: bufferhouse lock --update DUMPS"
-_ANEW = "write the file anew with: bufferhouse lock DUMPS"
 
 _SITE = {"bytes": int, "kind": str, "values": int, "shape": str, "padding_bytes": int, "op_name": str, "source": str}
 _PADDING = {"padding_bytes": int, "kind": str, "shape": str, "op_name": str, "source": str}
@@ -51,6 +50,15 @@ _MAY_LACK = {
     "flags", "accepted", "chip", "program", "parameters", "outputs", "space",
 }  # fmt: skip
 _NAMES = {int: "a whole number from 0 on", str: "a text", list: "a list", dict: "a table"}
+
+
+def file_option(name: str) -> str:
+    """Return the option by which a command that is copied means this file; empty for the one it takes without."""
+    return "" if name == "memory.lock" else f" --file {shell_word(name)}"
+
+
+def _way_out(name: str) -> str:
+    return f"take what the dumps say with: bufferhouse lock --update{file_option(name)} DUMPS"
 
 
 class LockFault(UsageError):
@@ -170,7 +178,9 @@ def read_lock(path: Path) -> Lock:
     text = _text(path)
     for number, line in enumerate(text.split("\n"), 1):
         if _CONFLICT.match(line) and line[0] == "<":
-            raise LockFault(f"{path}:{number}:1: expected no merge conflict, found {line[:40]!r}; {_WAY_OUT}")
+            raise LockFault(
+                f"{path}:{number}:1: expected no merge conflict, found {line[:40]!r}; {_way_out(str(path))}"
+            )
     reading = _Reading(str(path), text)
     entries = reading.entries(is_whole=True)
     if reading.problems:
@@ -186,6 +196,7 @@ class Mendable:
 
     sides: list[dict[tuple[str, str, int], Entry]] = field(default_factory=list)
     broken: list[tuple[tuple[str, str, int] | None, str]] = field(default_factory=list)
+    name: str = "memory.lock"
 
 
 def read_mendable(path: Path) -> Mendable:
@@ -196,7 +207,7 @@ def read_mendable(path: Path) -> Mendable:
         UsageError: it cannot be read at all.
     """
     text = _text(path)
-    found = Mendable()
+    found = Mendable(name=str(path))
     for side in dict.fromkeys(_sides(text)):
         entries: dict[tuple[str, str, int], Entry] = {}
         for first_line, block in _blocks(side):
@@ -213,7 +224,8 @@ def _text(path: Path) -> str:
         with path.open("rb") as file:
             data = file.read(_MOST_BYTES + 1)
     except FileNotFoundError:
-        raise UsageError(f"{path}: there is no such file; write it with: bufferhouse lock DUMPS") from None
+        named = file_option(str(path))
+        raise UsageError(f"{path}: there is no such file; write it with: bufferhouse lock{named} DUMPS") from None
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
     if len(data) > _MOST_BYTES:
@@ -305,7 +317,7 @@ class _Reading:
 
     def _no_toml(self, error: NoToml) -> None:
         line = error.line + self.first_line - 1
-        problem = f"{self.name}:{line}:{error.column}: expected TOML, found: {error}; {_WAY_OUT}"
+        problem = f"{self.name}:{line}:{error.column}: expected TOML, found: {error}; {_way_out(self.name)}"
         self.problems.append(problem)
         self.broken.append((_key_in(self.text), problem))
 
@@ -399,16 +411,17 @@ class _Reading:
             return None
         space = Space(table["memory_space"], *(table.get(name) for name in FIGURES), sites, padding)
         parts = space.parameter_bytes + space.output_bytes + space.constant_bytes + space.temp_bytes
+        way_out = _way_out(self.name)
         if parts != space.reserved_bytes:
-            self.fault((*path, "reserved_bytes"), f"the sum of its parts, {parts}", space.reserved_bytes, _WAY_OUT)
+            self.fault((*path, "reserved_bytes"), f"the sum of its parts, {parts}", space.reserved_bytes, way_out)
         if space.donated_bytes > space.parameter_bytes:
             most = f"at most the parameters, {space.parameter_bytes}"
-            self.fault((*path, "donated_bytes"), most, space.donated_bytes, _WAY_OUT)
+            self.fault((*path, "donated_bytes"), most, space.donated_bytes, way_out)
         if (space.occupied_peak_bytes is None) != (space.layout_padding_bytes is None):
             self.fault(path, "occupied_peak_bytes and layout_padding_bytes, or neither", "one of them")
         elif sum(site.owned_bytes for site in sites) > (space.occupied_peak_bytes or 0):
             most = f"sites of at most {space.occupied_peak_bytes or 0} bytes, the occupied peak"
-            self.fault((*path, "peak"), most, str(sum(site.owned_bytes for site in sites)), _WAY_OUT)
+            self.fault((*path, "peak"), most, str(sum(site.owned_bytes for site in sites)), way_out)
         return space
 
     def _sites(self, table: Mapping[str, Any], name: str, keys: Mapping[str, type], path: tuple) -> list[Site] | None:
@@ -452,10 +465,11 @@ def updated(kept: Mendable, fresh: Lock, programs: Iterable[tuple[str, str, int]
         LockFault: the sides of a merge differ in a program that has no dump, or an entry cannot be read and has none.
     """
     wanted = None if programs is None else set(programs)
+    anew = f"write the file anew with: bufferhouse lock{file_option(kept.name)} DUMPS"
     entries: dict[tuple[str, str, int], Entry] = {}
     faults = [
         # An update is no way out where nothing tells of which program a fault is.
-        problem if key is not None else f"{problem.removesuffix(f'; {_WAY_OUT}')}; {_ANEW}"
+        problem if key is not None else f"{problem.removesuffix(f'; {_way_out(kept.name)}')}; {anew}"
         for key, problem in kept.broken
         if key not in fresh.entries or (wanted is not None and key not in wanted)
     ]
@@ -516,5 +530,5 @@ def other_chip(path: Path, lock: Lock, fresh: Lock) -> LockFault:
     return LockFault(
         f"{path}:{line}:{column}: expected a chip of the dumps, {' or '.join(map(repr, fresh.chips))}, found "
         f"{' and '.join(map(repr, lock.chips)) or 'none'}; --chip says what they are compiled for, and "
-        "bufferhouse lock --update DUMPS adds a chip"
+        f"bufferhouse lock --update{file_option(str(path))} DUMPS adds a chip"
     )

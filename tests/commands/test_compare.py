@@ -216,10 +216,10 @@ def test_what_was_accepted_passes_until_it_grows(compare, tmp_path: Path):
 
 
 def test_a_gate_on_nothing_is_not_passed(compare):
-    """Runs without a common program do not pass by having none that grew."""
+    """Runs without a common program do not pass by having none that grew; a whole sentence says so."""
     said = compare("--fail-over", "5%", runs=("seeds", AFTER))
     assert 1 == said.code
-    assert "nothing was compared: no program has known bytes in both runs" in said.out
+    assert "Nothing was compared: no program has known bytes in both runs." in said.out.splitlines()
 
 
 def test_a_gate_without_a_comparison_says_what_takes_too_much(warehouse: Path, tmp_path: Path):

@@ -1,6 +1,7 @@
 """`bufferhouse lock`: exit codes, the forms of its answer, and what is refused."""
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -241,3 +242,33 @@ def test_a_lock_of_another_chip_is_refused(locked: Path):
     said = call("lock", "--check", LOCKED / "kept", "--file", locked, "--chip", "TPU v6e")
     assert 2 == said.code
     assert f"{locked}:6:1: expected a chip of the dumps, 'TPU v6e', found 'cpu'; --chip says" in said.err
+
+
+def test_the_way_out_of_a_file_and_a_chip_of_ones_own_works_as_printed(tmp_path: Path):
+    """It names the file as a shell reads it, and the chip that the call said: else an update would write another."""
+    path = tmp_path / "of v5e" / "memory.lock"
+    path.parent.mkdir()
+    own = ["--file", path, "--chip", "TPU v5e"]
+    assert 0 == call("lock", LOCKED / "kept", *own).code
+    said = call("lock", "--check", LOCKED / "stored", *own)
+    assert 1 == said.code
+    command = " ".join(said.out.split()).partition("; bufferhouse ")[2].partition(" takes all")[0]
+    words = [word if word != "DUMPS" else LOCKED / "stored" for word in shlex.split(command)]
+    assert ["lock", "--file", str(path), "--chip", "TPU v5e", "--update"] == words[:-1]
+    assert 0 == call(*words).code
+    assert (0, ["TPU v5e"]) == (call("lock", "--check", LOCKED / "stored", *own).code, read_lock(path).chips)
+
+
+def test_a_dump_that_cannot_be_read_takes_no_entry_out_of_a_new_file(tmp_path: Path):
+    """It may be of any program without a dump: entry and reason of that stay, as in a file that is updated."""
+    path, dumps = tmp_path / "memory.lock", tmp_path / "dumps"
+    reshaped = CHECKOUT / "tests" / "data" / "reshaped" / "layers-4"
+    assert 0 == call("lock", LOCKED / "kept", reshaped, "--file", path).code
+    assert 0 == call("lock", LOCKED / "kept", "--file", path, "--accept", "jit_train_step", "--why", "so").code
+    before = path.read_text()
+    shutil.copytree(reshaped, dumps)
+    cut = "module_0001.jit_train_step.cpu_after_optimizations-buffer-assignment.txt"
+    (dumps / cut).write_text("BufferAssignment:\nallocation 0: size")
+    said = call("lock", dumps, "--file", path)
+    stays = f"1 program without a dump stays in {path}: a dump that cannot be read may be of it"
+    assert (1, stays, before) == (said.code, said.err.splitlines()[-1], path.read_text())

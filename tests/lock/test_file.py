@@ -134,7 +134,7 @@ def test_a_cut_file_never_passes_for_less(path: Path, share: float):
 def test_what_is_no_text_is_refused(tmp_path: Path):
     """Bytes that are no UTF-8 have a place; a folder and nothing at all are told."""
     path = tmp_path / "memory.lock"
-    with pytest.raises(UsageError, match="there is no such file; write it with: bufferhouse lock DUMPS"):
+    with pytest.raises(UsageError, match=f"there is no such file; write it with: bufferhouse lock --file {path} DUMPS"):
         read_lock(path)
     path.write_bytes(b'version = 1\nx = "\xff"\n')
     with pytest.raises(LockFault, match=r"memory.lock:2:6: expected UTF-8, found byte 0xff"):
@@ -239,6 +239,19 @@ def test_a_conflict_without_a_dump_is_not_guessed(tmp_path: Path):
         updated(read_mendable(path), lock_of("layers-4"))
 
 
+def test_a_fault_names_the_file_in_its_way_out(tmp_path: Path):
+    """A copied command mends the file that has the fault, not another memory.lock; its name is one word of a shell."""
+    path = tmp_path / "of v5e.lock"
+    write_lock(path, lock_of("kept"))
+    whole = path.read_text()
+    words = f"take what the dumps say with: bufferhouse lock --update --file '{path}' DUMPS"
+    for faulty in (whole.replace("reserved_bytes = ", "reserved_bytes = 1", 1), f"<<<<<<< a\n{whole}", f"{whole}[[\n"):
+        path.write_text(faulty)
+        with pytest.raises(LockFault) as told:
+            read_lock(path)
+        assert words == str(told.value).rpartition("; ")[2]
+
+
 @pytest.mark.parametrize("text", ["", "garbage [[\n", "version = 1\n[[program]]\nfunction =\n"])
 def test_a_file_that_no_update_mends_is_written_anew(tmp_path: Path, text: str):
     """Where nothing tells of which program a fault is, the way out is no update, which found the fault."""
@@ -247,6 +260,6 @@ def test_a_file_that_no_update_mends_is_written_anew(tmp_path: Path, text: str):
     with pytest.raises(LockFault) as told:
         updated(read_mendable(path), lock_of("kept"))
     assert (True, False) == (
-        "write the file anew with: bufferhouse lock DUMPS" in str(told.value),
+        f"write the file anew with: bufferhouse lock --file {path} DUMPS" in str(told.value),
         "--update" in str(told.value),
     )

@@ -40,10 +40,15 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
     places = f", in {len(offenders):,}" if programs_of(offenders) < len(offenders) else ","
     compared = counted(verdict.compared_count, "comparison")
     unknown = f"; {unjudged}" if (unjudged := _unjudged(comparison, verdict)) else ""
+    nothing = _nothing(comparison)
     sections = [
         Section(
             f"The gate is {'' if verdict.is_passed else 'not '}passed",
-            [f"{said}{places} of {compared}{unknown}." if verdict.compared_count else _nothing(comparison)],
+            [
+                f"{said}{places} of {compared}{unknown}."
+                if verdict.compared_count
+                else f"{nothing[:1].upper()}{nothing[1:]}."
+            ],
             _columns(offenders),
             offenders,
             "offenders",

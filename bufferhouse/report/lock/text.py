@@ -13,6 +13,7 @@ from bufferhouse.config.threshold import RELEVANT, Threshold
 from bufferhouse.errors import counted
 from bufferhouse.lock.check import DONATION_LOST, Held, Judged, Moved, changed_builds
 from bufferhouse.lock.entry import Site
+from bufferhouse.lock.file import file_option
 from bufferhouse.query.statements import Answer, Record
 from bufferhouse.redaction import shell_word
 from bufferhouse.report.compare.data import Comparison
@@ -103,17 +104,20 @@ def lock_text(
     name: str = "memory.lock",
     links: Links | None = None,
     exact: bool = False,
+    chip: str | None = None,
 ) -> str:
     """Return what was found in a form of `sections.FORMATS`, or as workflow commands of GitHub.
 
-    `name` is the lock, as messages call it. `exact` writes all bytes to the byte.
+    `name` is the lock, as messages call it. `exact` writes all bytes to the byte. `chip` is the one that the call said
+    of all dumps: an update without it would make entries of another chip.
     """
+    again = _options(name, chip)
     comparison = _comparison(held, name, links or Links())
     if form == "json":
         return plain_json(lock_object(held, judged, limit, comparison, name))
     if form == "github":
-        return _github(held, judged, limit, comparison, name, links or Links())
-    sections = _sections(held, judged, limit, comparison, name, links or Links(), exact)
+        return _github(held, judged, limit, comparison, name, again, links or Links())
+    sections = _sections(held, judged, limit, comparison, name, again, links or Links(), exact)
     has_grown = any((row.delta_bytes or 0) > 0 for row in held.rows)
     said = "not passed" if not judged.is_passed else "passed" if has_grown else "nothing grew"
     return report_text(f"{name}: {said}", sections, form, exact=exact)
@@ -157,7 +161,14 @@ def _comparison(held: Held, name: str, links: Links) -> Comparison:
 
 
 def _sections(
-    held: Held, judged: Judged, limit: Threshold, comparison: Comparison, name: str, links: Links, exact: bool
+    held: Held,
+    judged: Judged,
+    limit: Threshold,
+    comparison: Comparison,
+    name: str,
+    again: str,
+    links: Links,
+    exact: bool,
 ) -> list[Section]:
     records = {key_of(record): record for record in comparison.programs}
 
@@ -174,7 +185,7 @@ def _sections(
         lines = [printable(uri, 200) for uri in judged.refused[:_SHOWN]]
         sections.append(Section(f"{counted(len(judged.refused), 'dump')} could not be read", lines))
     if judged.unknown:
-        lines = [f"Nobody has reviewed these. {_way_in(name)}"]
+        lines = [f"Nobody has reviewed these. {_way_in(again)}"]
         sections.append(Section(f"Not in {name}", lines, _UNKNOWN, of(judged.unknown), "unknown", shown=_SHOWN))
     if judged.unjudged:
         lines = [
@@ -190,13 +201,13 @@ def _sections(
     grown = [*judged.verdict.offenders, *judged.verdict.warned, *judged.undonated]
     sections += [_why(row, records[row.key], held, links) for row in grown[:_EXPLAINED]]
     if grown:
-        sections.append(Section("The way out", _ways_out(grown[0], held, name)))
+        sections.append(Section("The way out", _ways_out(grown[0], held, name, again)))
     if judged.within_limit:
         lines = ["They take more than the lock says, by less than the limit, and pass."]
         within = of(judged.within_limit)
         sections.append(Section("Grown within the limit", lines, _MOVED, within, "within_limit", shown=_SHOWN))
     if judged.joined:
-        lines = [f"{name} holds them under another name or signature, with which they are compared. {_way_in(name)}"]
+        lines = [f"{name} holds them under another name or signature, with which they are compared. {_way_in(again)}"]
         sections.append(Section("Renamed or reshaped", lines, _JOINED, of(judged.joined), "joined", shown=_SHOWN))
     if judged.shrunk:
         lines = ["They take less than the lock allows, and may grow back unseen until it is updated."]
@@ -269,26 +280,29 @@ def _rebuilt(held: Held, name: str) -> list[str]:
     ]
 
 
-def _way_in(name: str) -> str:
-    return f"Take them in with: bufferhouse lock --update{_file(name)} DUMPS"
+def _way_in(again: str) -> str:
+    return f"Take them in with: bufferhouse lock --update{again} DUMPS"
 
 
-def _ways_out(row: Compared, held: Held, name: str) -> list[str]:
+def _ways_out(row: Compared, held: Held, name: str, again: str) -> list[str]:
     program = row.pair.any
     same = {key[2] for key in held.after.entries if key[0] == program.program_name}
     # The name would accept every program that is called so, grown or not.
     first = shell_word(program.program_name) if len(same) == 1 else program.program_id
     return [
-        f"Wanted? bufferhouse lock{_file(name)} --accept {first} --why REASON DUMPS keeps the reason in {name}; "
-        f"bufferhouse lock{_file(name)} --update DUMPS takes all that moved. Commit the file with the change.",
+        f"Wanted? bufferhouse lock{again} --accept {first} --why REASON DUMPS keeps the reason in {name}; "
+        f"bufferhouse lock{again} --update DUMPS takes all that moved. Commit the file with the change.",
     ]
 
 
-def _file(name: str) -> str:
-    return "" if name == "memory.lock" else f" --file {name}"
+def _options(name: str, chip: str | None) -> str:
+    """Return the options by which a copied command means the same file and chip."""
+    return file_option(name) if chip is None else f"{file_option(name)} --chip {shell_word(chip)}"
 
 
-def _github(held: Held, judged: Judged, limit: Threshold, comparison: Comparison, name: str, links: Links) -> str:
+def _github(
+    held: Held, judged: Judged, limit: Threshold, comparison: Comparison, name: str, again: str, links: Links
+) -> str:
     """Return one workflow command a line: errors stand at the line of code that takes most of the growth."""
     records = {key_of(record): record for record in comparison.programs}
     lines = []
@@ -320,7 +334,7 @@ def _github(held: Held, judged: Judged, limit: Threshold, comparison: Comparison
         add("notice", row, f"{row.status}, {records[row.key]['change_said']}; not in {name} as it is now")
     for row in judged.shrunk:
         change = human_bytes(row.delta_bytes, signed=True)
-        add("notice", row, f"{change}, less than {name} says. {_way_in(name)}", has_space=True)
+        add("notice", row, f"{change}, less than {name} says. {_way_in(again)}", has_space=True)
     for row in {row.pair: row for row in judged.gone}.values():
         add("notice", row, f"there is no dump of it, and it was not compared; its entry stays in {name}")
     lines += [annotation("notice", said, title=name) for said in (*_absent(held, name), *_rebuilt(held, name))]
