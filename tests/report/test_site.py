@@ -252,6 +252,24 @@ def test_flags_that_are_set_later_renew_the_comparison(tmp_path: Path):
     )
 
 
+def test_a_module_text_beside_the_same_dump_of_another_run_renews_its_page(tmp_path: Path):
+    """The page of the first run, to which the other one leads, says the source lines as long as either has them."""
+    warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
+    example = CHECKOUT / "examples/oom/libtpu-0.0.33/xent"
+    for name, left_out in (("first", ("stderr.txt", "*optimizations.txt")), ("second", ("stderr.txt",))):
+        shutil.copytree(example, tmp_path / name, ignore=shutil.ignore_patterns(*left_out))
+    run_ingest([str(tmp_path / "first")], warehouse)
+    built(warehouse, folder)
+    [page] = [page for page in pages_of(folder) if page.endswith("/first.html") and page.startswith("programs/")]
+    assert "train.py" not in (folder / page).read_text()
+    run_ingest([str(tmp_path / "second")], warehouse)
+    assert page in renewed(warehouse, folder, tmp_path / "anew")
+    assert "train.py" in (folder / page).read_text()
+    assert 0 == call("runs", "rm", "second", "--yes", "--warehouse", warehouse).code
+    built(warehouse, folder)
+    assert "train.py" not in (folder / page).read_text()
+
+
 def kills(warehouse: Path, whole: dict[str, bytes], folder: Path, count: int) -> None:
     """Kill builds of one site when so many files lie there; after each all links work, and the last one ends it."""
     for number in range(count):
