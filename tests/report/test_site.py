@@ -694,6 +694,24 @@ def test_a_run_may_be_called_as_other_data_of_the_site_is(browser, tmp_path: Pat
         assert [] == page.complaints
 
 
+def test_what_is_not_known_of_two_runs_is_no_difference(browser, fleet: Path, tmp_path: Path):
+    """A dump without live ranges has no occupied peak: it is counted apart."""
+    warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
+    for name, ending in (("one", "-assignment*.txt"), ("two", ".txt")):
+        (tmp_path / name).mkdir()
+        for file in (fleet / "jaxlib-0.10.0").glob(f"*.jit_fft.*{ending}"):
+            shutil.copy(file, tmp_path / name)
+        run_ingest([str(tmp_path / name)], warehouse, run_name=name)
+    built(warehouse, folder)
+    said = "document.querySelector('#any output').textContent"
+    with browser.opened(f"{(folder / 'compare/any.html').resolve().as_uri()}#one..two") as page:
+        page.wait_for(f"{said}.endsWith('differ')")
+        page.ask("(() => { const one = document.querySelector('#any [name=metric]');"
+                 " one.value = 'occupied_peak_bytes'; one.dispatchEvent(new Event('change')); })()")  # fmt: skip
+        page.wait_for("document.querySelector('#any-table tbody').textContent.includes('not compared')")
+        assert "0 of 1 differ, 1 not compared: a dump lacks the figure" == page.ask(said)
+
+
 @pytest.mark.parametrize("runs", [("jaxlib-0.10.0", TPU_BEFORE), (TPU_BEFORE, TPU), ("jaxlib-0.6.0", "jaxlib-0.8.0")])
 def test_any_two_runs_differ_as_compare_says(browser, site: Path, example_warehouse: Path, runs: tuple[str, str]):
     """Across compile targets, too; a program that has nothing in a memory space takes 0 bytes of it."""
