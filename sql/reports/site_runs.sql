@@ -1,4 +1,5 @@
--- The runs of the warehouse in their order, each with what was seen of it and a fingerprint of its dumps.
+-- The runs of the warehouse in their order, each with what was seen of it and a fingerprint of its dumps, its messages and
+-- its flags: a log or a flag that comes later loads no dump again.
 -- grain: run_id
 WITH contents AS (
     SELECT
@@ -20,10 +21,27 @@ fingerprints AS (
     GROUP BY run_id
 ),
 
+messages AS (
+    SELECT
+        run_id,
+        BIT_XOR(HASH(message_id, dump_id, join_state, log_path, line_number, log_count)) AS fingerprint
+    FROM marts.oom_v1
+    GROUP BY run_id
+),
+
+warnings AS (
+    SELECT
+        run_id,
+        BIT_XOR(HASH(message_id, argument_number, dump_id, join_state, log_path, line_number)) AS fingerprint
+    FROM marts.donation_warnings_v1
+    GROUP BY run_id
+),
+
 sources AS (
     SELECT
         run_id,
-        MAX(git_revision) AS git_revision
+        MAX(git_revision) AS git_revision,
+        MAX(xla_flags) AS xla_flags
     FROM marts.compiled_programs_v1
     GROUP BY run_id
 )
@@ -50,9 +68,12 @@ SELECT
     c.capacity_bytes,  -- Bytes of the default memory space that a program may take; null where unknown.
     c.capacity_source,  -- Who says so: a message, the run, or a document.
     s.git_revision,  -- Source revision of the user's programs; null where nobody said.
-    CAST(f.fingerprint AS VARCHAR) AS fingerprint  -- Of the dumps of the run; null where none could be read.
+    CAST(HASH(f.fingerprint, m.fingerprint, w.fingerprint, s.xla_flags) AS VARCHAR)
+        AS fingerprint  -- Of its dumps, messages and flags.
 FROM marts.runs_v2 AS r
 LEFT JOIN marts.capacities_v1 AS c ON r.run_id = c.run_id
 LEFT JOIN fingerprints AS f ON r.run_id = f.run_id
+LEFT JOIN messages AS m ON r.run_id = m.run_id
+LEFT JOIN warnings AS w ON r.run_id = w.run_id
 LEFT JOIN sources AS s ON r.run_id = s.run_id
 ORDER BY r.run_order

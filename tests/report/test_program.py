@@ -13,7 +13,7 @@ from bufferhouse.paths import CHECKOUT
 from bufferhouse.report.program import data as reading
 from bufferhouse.report.program.data import PARTS, Program, find_dump, read_program
 from bufferhouse.report.program.page import program_page
-from bufferhouse.report.program.text import program_text, subtitle
+from bufferhouse.report.program.text import capacity_note, program_text, subtitle
 from bufferhouse.warehouse.open import writing
 from tests.command_line import call
 from tests.ingests import write_dumps
@@ -231,6 +231,24 @@ def synthetic(warehouse: Path):
         return warehouse
 
     return make
+
+
+def test_a_dump_without_live_ranges_has_a_capacity(fleet: Path, tmp_path: Path):
+    """How much of it is reserved is known all the same: on the terminal, on the page and in a site."""
+    warehouse, run = tmp_path / "own.duckdb", tmp_path / "run"
+    run.mkdir()
+    (run / "run.json").write_text('{"device_memory_bytes": 1000000}')
+    for file in (fleet / "jaxlib-0.10.0").glob("*jit_fft*-buffer-assignment*.txt"):
+        shutil.copy(file, run)
+    assert 0 == call("ingest", run, "--warehouse", warehouse).code
+    program = read_program(warehouse, "jit_fft")
+    [note] = [capacity_note(program, space) for space in program.spaces]
+    assert note.startswith("Capacity: 1,000,000 B (the run); ")
+    assert note in program_text(program, "table")
+    assert note in program_page(program)
+    assert 0 == call("site", tmp_path / "site", "--warehouse", warehouse).code
+    [page] = (tmp_path / "site/programs").glob("*/run.html")
+    assert note in page.read_text()
 
 
 def test_a_dump_without_live_ranges(fleet: Path, warehouse: Path, tmp_path: Path):

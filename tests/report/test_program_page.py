@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 import re
 import shutil
 from dataclasses import replace
@@ -11,6 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.query.statements import Answer, ask, ask_each
 from bufferhouse.report.html.page import FIRST_ROWS
 from bufferhouse.report.program.data import (
@@ -22,7 +24,7 @@ from bufferhouse.report.program.data import (
     Program,
     read_program,
 )
-from bufferhouse.report.program.page import program_page, shares
+from bufferhouse.report.program.page import history_chart, program_page, shares
 from bufferhouse.report.program.savings import MAPPED, SAVINGS
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable
 from bufferhouse.whatif.outcome import compute
@@ -30,6 +32,7 @@ from bufferhouse.whatif.ranking import rank
 from bufferhouse.whatif.space import read_space
 from tests.command_line import call
 from tests.report.pages import ATTRIBUTES, ELEMENTS, HOSTILE, Parts
+from tests.synthetic import Slot, dump_text
 
 TPU = "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33"
 MORE_ELEMENTS = {"rect", "select", "option", "input", "label", "output", "button", "canvas"}
@@ -202,6 +205,24 @@ def test_a_bar_that_does_not_close_is_not_drawn(parts: list[tuple[str, int]]):
     """Parts that do not sum to the total, or are below nothing, are a fault of the program, not of the reader."""
     with pytest.raises(ValueError, match="a bar of 8 bytes does not close"):
         shares(parts, 8)
+
+
+def test_a_history_draws_the_runs_of_one_device(tmp_path: Path):
+    """As many as its description says, though runs of another device have the program, too."""
+    warehouse = tmp_path / "own.duckdb"
+    for number, device in enumerate(("TPU v4", "TPU v5e", "TPU v4", "TPU v5e", "TPU v5e"), 1):
+        run = tmp_path / str(number)
+        run.mkdir()
+        facts = {"device_kind": device, "platform": "tpu", "started_at": f"2026-01-0{number}T00:00:00Z"}
+        (run / "run.json").write_text(json.dumps(facts))
+        dump = run / "module_0001.jit_f.cl_1.after_optimizations-buffer-assignment.txt"
+        dump.write_bytes(dump_text([Slot(0, 2, 0, 64 * number)]))
+    run_ingest([str(tmp_path)], warehouse)
+    program = read_program(warehouse, "jit_f")
+    chart = history_chart(program, program.spaces[0], "memory space 0")
+    drawn = [row["run_name"] for row in program.trend if all(row[name] == chart.where[name] for name in chart.where)]
+    assert ["2", "4", "5"] == drawn
+    assert "over 3 runs" in chart.description
 
 
 def renamed(example_warehouse: Path, path: Path, prefix: str) -> str:

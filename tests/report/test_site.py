@@ -204,6 +204,72 @@ def test_a_second_build_writes_nothing_and_a_new_run_only_what_it_changes(fleet:
     assert not [page for page in reached(folder) if page == gone]
 
 
+def renewed(warehouse: Path, folder: Path, anew: Path) -> set[str]:
+    """Build a site again, and anew in another folder; return the pages that the first build changed.
+
+    Raises:
+        AssertionError: the two differ.
+    """
+    before = contents(folder)
+    built(warehouse, folder)
+    built(warehouse, anew)
+    found = contents(folder)
+    assert {**contents(anew), "manifest.json": b""} == {**found, "manifest.json": b""}
+    return {name for name in found if name.endswith(".html") and before.get(name) != found[name]}
+
+
+def test_a_message_that_comes_later_renews_the_page_of_its_program(tmp_path: Path):
+    """No dump is loaded with it, and a message about VMEM says no capacity of the default memory space."""
+    warehouse, folder, run = tmp_path / "own.duckdb", tmp_path / "site", tmp_path / "scoped"
+    example = CHECKOUT / "examples/oom/libtpu-0.0.37/scoped"
+    shutil.copytree(example, run, ignore=shutil.ignore_patterns("stderr.txt"))
+    run_ingest([str(run)], warehouse)
+    built(warehouse, folder)
+    assert not [page for page in pages_of(folder) if "Message about a program that did not fit" in
+                (folder / page).read_text()]  # fmt: skip
+    shutil.copy(example / "stderr.txt", run)
+    run_ingest([str(run)], warehouse)
+    [page] = renewed(warehouse, folder, tmp_path / "anew")
+    assert "Message about a program that did not fit" in (folder / page).read_text()
+
+
+def test_flags_that_are_set_later_renew_the_comparison(tmp_path: Path):
+    """It says that the runs were compiled with other flags."""
+    warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
+    for name, size in (("before", 64), ("after", 96)):
+        (tmp_path / name).mkdir()
+        dump = tmp_path / name / "module_0001.jit_f.cpu_after_optimizations-buffer-assignment.txt"
+        dump.write_bytes(dump_text([Slot(0, 2, 0, size)]))
+        run_ingest([str(tmp_path / name)], warehouse, run_name=name)
+    built(warehouse, folder)
+    for number, name in enumerate(("before", "after")):
+        flag = f"xla_flags=--xla_test_level={number}"
+        assert 0 == call("runs", "set", name, flag, "--warehouse", warehouse).code
+    step = step_address("before", "after")
+    assert {step} == renewed(warehouse, folder, tmp_path / "anew")
+    assert "compiled with other flags, before: --xla_test_level=0; after: --xla_test_level=1" in (
+        (folder / step).read_text()
+    )
+
+
+def test_a_module_text_beside_the_same_dump_of_another_run_renews_its_page(tmp_path: Path):
+    """The page of the first run, to which the other one leads, says the source lines as long as either has them."""
+    warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
+    example = CHECKOUT / "examples/oom/libtpu-0.0.33/xent"
+    for name, left_out in (("first", ("stderr.txt", "*optimizations.txt")), ("second", ("stderr.txt",))):
+        shutil.copytree(example, tmp_path / name, ignore=shutil.ignore_patterns(*left_out))
+    run_ingest([str(tmp_path / "first")], warehouse)
+    built(warehouse, folder)
+    [page] = [page for page in pages_of(folder) if page.endswith("/first.html") and page.startswith("programs/")]
+    assert "train.py" not in (folder / page).read_text()
+    run_ingest([str(tmp_path / "second")], warehouse)
+    assert page in renewed(warehouse, folder, tmp_path / "anew")
+    assert "train.py" in (folder / page).read_text()
+    assert 0 == call("runs", "rm", "second", "--yes", "--warehouse", warehouse).code
+    built(warehouse, folder)
+    assert "train.py" not in (folder / page).read_text()
+
+
 def kills(warehouse: Path, whole: dict[str, bytes], folder: Path, count: int) -> None:
     """Kill builds of one site when so many files lie there; after each all links work, and the last one ends it."""
     for number in range(count):
@@ -626,6 +692,24 @@ def test_a_run_may_be_called_as_other_data_of_the_site_is(browser, tmp_path: Pat
         cells = "[...document.querySelectorAll('#any-table tbody td')].map((cell) => cell.textContent).slice(3)"
         assert ["64 B", "96 B", "+32 B"] == page.ask(cells)
         assert [] == page.complaints
+
+
+def test_what_is_not_known_of_two_runs_is_no_difference(browser, fleet: Path, tmp_path: Path):
+    """A dump without live ranges has no occupied peak: it is counted apart."""
+    warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
+    for name, ending in (("one", "-assignment*.txt"), ("two", ".txt")):
+        (tmp_path / name).mkdir()
+        for file in (fleet / "jaxlib-0.10.0").glob(f"*.jit_fft.*{ending}"):
+            shutil.copy(file, tmp_path / name)
+        run_ingest([str(tmp_path / name)], warehouse, run_name=name)
+    built(warehouse, folder)
+    said = "document.querySelector('#any output').textContent"
+    with browser.opened(f"{(folder / 'compare/any.html').resolve().as_uri()}#one..two") as page:
+        page.wait_for(f"{said}.endsWith('differ')")
+        page.ask("(() => { const one = document.querySelector('#any [name=metric]');"
+                 " one.value = 'occupied_peak_bytes'; one.dispatchEvent(new Event('change')); })()")  # fmt: skip
+        page.wait_for("document.querySelector('#any-table tbody').textContent.includes('not compared')")
+        assert "0 of 1 differ, 1 not compared: a dump lacks the figure" == page.ask(said)
 
 
 @pytest.mark.parametrize("runs", [("jaxlib-0.10.0", TPU_BEFORE), (TPU_BEFORE, TPU), ("jaxlib-0.6.0", "jaxlib-0.8.0")])

@@ -25,6 +25,7 @@ MAP_VALUES = 20_000  # drawn in the allocation map
 PEAK_OWNERS = 10_000  # per memory space, in the table of values at the peak
 KEPT_OWNERS = 15  # per memory space, of which is told what keeps them alive
 COPIES = 15  # between memory spaces, those that are copied back first, then the largest
+SERIES = ("platform", "track", "compile_target", "device_kind")  # of one program: what tells its series apart
 _SHOWN_CANDIDATES = 12
 _SIGNATURE = 60  # characters of a signature in a list of candidates
 PARTS = {
@@ -106,11 +107,10 @@ class Program(Answers):
 
     def series(self, memory_space: int) -> list[Record]:
         """Return the runs of the series that the dump belongs to."""
-        key = ("platform", "track", "compile_target", "device_kind")
         return [
             row
             for row in self.trend
-            if row["memory_space"] == memory_space and all(row[name] == self.dump[name] for name in key)
+            if row["memory_space"] == memory_space and all(row[name] == self.dump[name] for name in SERIES)
         ]
 
 

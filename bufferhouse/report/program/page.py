@@ -18,7 +18,7 @@ from bufferhouse.report.html.charts import (
     tooltip,
 )
 from bufferhouse.report.html.page import page
-from bufferhouse.report.program.data import MAP_VALUES, PARTS, Program, Space
+from bufferhouse.report.program.data import MAP_VALUES, PARTS, SERIES, Program, Space
 from bufferhouse.report.program.kept import copies_note, copy_records, kept_records
 from bufferhouse.report.program.savings import with_drawn_slots
 from bufferhouse.report.program.text import (
@@ -250,7 +250,7 @@ def history_chart(program: Program, space: Space, title: str) -> Chart | None:
         ),
         _LOW_HEIGHT,
         source="program_trend",
-        where={name: runs[0][name] for name in ("platform", "track", "compile_target", "memory_space")},
+        where={name: runs[0][name] for name in (*SERIES, "memory_space")},
         texts={"run": ("run_id", texts)},
         description=f"Line chart, {title}: reserved bytes and occupied peak over {counted(len(runs), 'run')}. "
         "The table that follows has the same figures.",

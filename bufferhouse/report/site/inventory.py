@@ -86,11 +86,15 @@ def _facts(run: Record) -> tuple:
 
 @dataclass
 class Inventory:
-    """All runs and series of a warehouse. `kept` are addresses that a site has already, and goes on having."""
+    """All runs and series of a warehouse. `kept` are addresses that a site has already, and goes on having.
+
+    `beside` has, by run and dump, a fingerprint of what a later load of any run may say of a dump that is known.
+    """
 
     runs: list[Record]
     points: list[Point]
     kept: Iterable[str] = ()
+    beside: Mapping[RunId, Mapping[int, str]] = field(default_factory=dict)
     run_of: dict[RunId, Record] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -102,9 +106,12 @@ class Inventory:
 
     @classmethod
     def read(cls, con: duckdb.DuckDBPyConnection, kept: Iterable[str] = ()) -> "Inventory":
-        """Ask for all of it: two statements, however many pages there are."""
+        """Ask for all of it: three statements, however many pages there are."""
         points = [Point._make(row) for row in ask(con, "site_series").rows]
-        return cls(ask(con, "site_runs").records, points, kept)
+        beside: dict[RunId, dict[int, str]] = {}
+        for run_id, dump_id, shown in ask(con, "site_beside").rows:
+            beside.setdefault(run_id, {})[dump_id] = shown
+        return cls(ask(con, "site_runs").records, points, kept, beside)
 
     @cached_property
     def tracks(self) -> dict[tuple, list[Record]]:
@@ -127,9 +134,12 @@ class Inventory:
 
     @cached_property
     def pages_of_run(self) -> dict[RunId, str]:
-        """A fingerprint of the programs of each run and their pages."""
+        """A fingerprint of the programs of each run and their pages, and of what lies beside its dumps."""
         return {
-            run_id: fingerprint(sorted((str(point.compiled[1:]), self.page_of[point.compiled]) for point in points))
+            run_id: fingerprint(
+                sorted((str(point.compiled[1:]), self.page_of[point.compiled]) for point in points),
+                self.beside.get(run_id),
+            )
             for run_id, points in self.by_run.items()
         }
 

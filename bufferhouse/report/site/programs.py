@@ -81,8 +81,9 @@ class Programs:
     def _shows(self, one: Compiled) -> str:
         """Return the fingerprint of a page: dumps never change, so what it is made of is known by their ids."""
         point, run = one.point, self._inventory.run_of[one.point.run_id]
-        # Source lines may come with a later load, from the module text beside a dump that is known already.
-        facts = [run[name] for name in (*_SAID, "loaded_at")]
+        # What lies beside a dump that is known already may come with a later load, and a message with none of a dump.
+        facts = [run[name] for name in (*_SAID, "loaded_at", "fingerprint")]
+        facts.append(self._inventory.beside.get(point.run_id, {}).get(point.dump_id))
         counts = point.variant_count, point.dump_count
         return fingerprint(code(), self._source_url, point[:6], point.dump_id, counts, facts, self._links(one))
 

@@ -69,7 +69,9 @@ async function compareChosen() {
   }
   const rows = differences(...runs, metric);
   const changed = rows.filter((row) => row[1] !== "unchanged");
-  said.textContent = `${grouped(changed.length)} of ${grouped(rows.length)} differ`;
+  const unknown = rows.filter((row) => row[1] === "not compared").length;
+  said.textContent = `${grouped(changed.length - unknown)} of ${grouped(rows.length)} differ`
+    + (unknown ? `, ${grouped(unknown)} not compared: a dump lacks the figure` : "");
   document.getElementById("any-links").replaceChildren(...runs.map((run) =>
     element("li", {}, element("a", { href: `../${run.link}` }, `Run ${printable(run.name, 60)}`))));
   answers.any = {
