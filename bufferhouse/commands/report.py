@@ -56,7 +56,8 @@ def report_fleet(
     from bufferhouse.report.fleet.text import fleet_text
 
     path = checked(warehouse, source, html, output_format)
-    asked = read_fleet(path, sources=source or [], wait=wait)
+    with page_at_least(html):
+        asked = read_fleet(path, sources=source or [], wait=wait)
 
     def page() -> str:
         from bufferhouse.report.fleet.page import fleet_page  # Altair takes half a second to import

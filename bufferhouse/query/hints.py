@@ -149,6 +149,11 @@ def without_live_ranges(con: duckdb.DuckDBPyConnection, parameters: Mapping[str,
     return f"{without:,} of {counted(asked, 'dump')} left out: no live ranges"
 
 
+def none_loaded(con: duckdb.DuckDBPyConnection) -> str:
+    """Return that there is no run, and the command that loads some; not for dumps in no warehouse."""
+    return "no dump was found" if _is_in_memory(con) else f"no runs yet; {LOADING}"
+
+
 def none_read(con: duckdb.DuckDBPyConnection, rejects: int) -> str:
     """Return that every dump was refused, and what lists the rejects; those of dumps in no warehouse are said."""
     way_out = "" if _is_in_memory(con) else f"; list them with: {REJECTS}"

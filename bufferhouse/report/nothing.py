@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import duckdb
 
 from bufferhouse.errors import UsageError
-from bufferhouse.query.hints import LOADING, none_read
+from bufferhouse.query.hints import none_loaded, none_read
 from bufferhouse.query.statements import Record, ask
 
 _SHOWN_REJECTS = 10
@@ -31,10 +31,10 @@ class NothingToShow(UsageError):
 
 
 def nothing_of(con: duckdb.DuckDBPyConnection, what: str) -> NothingToShow:
-    """Return the error for a warehouse without any dump: why it has none, and the way out."""
+    """Return the error for a warehouse, or sources, without any dump: why it has none, and the way out."""
     held = held_by(con)
     if not held.overview["run_count"]:
-        return NothingToShow(what, f"no runs yet; {LOADING}", held)
+        return NothingToShow(what, none_loaded(con), held)
     return NothingToShow(what, none_read(con, held.overview["reject_count"]), held)
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 import duckdb
 
-from bufferhouse.errors import UsageError, did_you_mean
+from bufferhouse.errors import UsageError, counted, did_you_mean
 from bufferhouse.query.statements import Answer, Record, ask
 from bufferhouse.report.nothing import nothing_of
 from bufferhouse.report.text.figures import printable, some_of
@@ -33,7 +33,10 @@ class Answers:
 def opened(place: Place | None, sources: Sequence[str], wait: float) -> Iterator[tuple]:
     """Yield a connection, a name for the page, and a note: of the warehouse at `place`, else of dumps in memory.
 
+    The note says what the figures are of: a published copy, or less than the dumps in memory.
+
     Raises:
+        NothingToShow: no dump was found in the sources.
         UsageError, WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open.reading`.
     """
     if place is not None:
@@ -42,8 +45,12 @@ def opened(place: Place | None, sources: Sequence[str], wait: float) -> Iterator
         return
     from bufferhouse.ingest.in_memory import in_memory
 
-    with in_memory(sources) as con:
-        yield con, " ".join(os.path.basename(source.rstrip("/")) for source in sources), None
+    unread: list[str] = []
+    with in_memory(sources, unread=unread) as con:
+        if not con.execute("FROM raw.runs LIMIT 1").fetchone():
+            raise nothing_of(con, "there is nothing to report")
+        note = f"{counted(len(unread), 'path')} could not be read: nothing of it is in the figures" if unread else None
+        yield con, " ".join(os.path.basename(source.rstrip("/")) for source in sources), note
 
 
 def find_run(con: duckdb.DuckDBPyConnection, word: str | None) -> int:

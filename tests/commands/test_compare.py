@@ -250,6 +250,20 @@ def test_nothing_need_be_stored(fleet: Path, compare):
     assert ids & found.keys() == ids & stored.keys()
 
 
+def test_what_could_not_be_read_is_told_beside_the_figures(fleet: Path, tmp_path: Path):
+    """A program that is missing may be in it: the report, its page and the annotations say so."""
+    cut, page = tmp_path / "cut.tar.gz", tmp_path / "page.html"
+    cut.write_bytes(b"no archive")
+    sources = [word for place in (fleet / BEFORE, fleet / AFTER, cut) for word in ("--from", place)]
+    expected = "1 path could not be read: nothing of it is in the figures"
+    said = call("compare", BEFORE, AFTER, *sources)
+    assert (0, True, True) == (said.code, expected in said.err, expected in said.out)
+    assert 0 == call("compare", BEFORE, AFTER, *sources, "--html", page).code
+    assert expected in page.read_text()
+    told = call("compare", BEFORE, AFTER, *sources, "--fail-over", "500%", "--format", "github").out.splitlines()
+    assert f"::warning title=bufferhouse::{expected}" in told
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -54,13 +54,15 @@ def test_what_is_refused_is_said_and_can_be_asked_for(tmp_path):
 
 
 def test_a_source_without_a_dump_is_said(tmp_path):
-    """A count over nothing is a row, and no answer about dumps."""
+    """A count over nothing is a row, and no answer about dumps; a report of nothing is none."""
     (tmp_path / "train.log").write_text("step 1\n")
     outcome = call("query", COUNT, "--from", tmp_path, "--format", "csv")
     assert (0, "count_star()\n0\n") == (outcome.code, outcome.out)
     said = f"bufferhouse: {tmp_path}: no dump was found there\n"
     assert said == outcome.err
-    assert said == call("report", "fleet", "--from", tmp_path).err
+    outcome = call("report", "fleet", "--from", tmp_path)
+    nothing = "bufferhouse: there is nothing to report: no dump was found\n"
+    assert (2, "", said + nothing) == (outcome.code, outcome.out, outcome.err)
 
 
 def test_an_empty_answer_leads_to_no_warehouse(fleet, tmp_path):

@@ -71,6 +71,18 @@ def test_a_run_of_rejects_gives_a_page_of_a_program(own_warehouse: Path, tmp_pat
 
 
 @pytest.mark.parametrize("name", REPORTS)
+def test_sources_without_a_dump_are_a_wrong_call(tmp_path: Path, name: str):
+    """Nobody is told to load what is not there: exit 2, also of the fleet, and a page that says why."""
+    (tmp_path / "empty").mkdir()
+    page = tmp_path / "page.html"
+    words = ["a", "b"] if name == "compare" else REPORTS[name]
+    said = call("report", name, *words, "--from", tmp_path / "empty", "--html", page)
+    assert (2, "") == (said.code, said.out)
+    assert "there is nothing to report: no dump was found" in said.err
+    assert "ingest SOURCE" not in said.err + page_of(page)
+
+
+@pytest.mark.parametrize("name", REPORTS)
 def test_one_dump_gives_a_page(fleet: Path, tmp_path: Path, name: str):
     """A single dump in no warehouse has every page; its run can only be compared with itself."""
     (source,) = (fleet / "jaxlib-0.8.0").glob("*jit_fft*-buffer-assignment.txt")

@@ -117,9 +117,9 @@ def gate_object(comparison: Comparison, verdict: Verdict, limit: Threshold) -> R
 def github_text(comparison: Comparison, verdict: Verdict, limit: Threshold) -> str:
     """Return one workflow command a line: an error for each offender, then warnings and notices of what passes.
 
-    Warnings are of entries that accept less, of stale entries, of what the text warns of, such as refused dumps or two
-    kinds of device, and, for each program, of donations that are lost; notices of new programs, of those that are gone,
-    and of the whole.
+    Warnings are of entries that accept less, of stale entries, of what the text warns of, such as dumps that were
+    refused or could not be read, or two kinds of device, and, for each program, of donations that are lost; notices of
+    new programs, of those that are gone, and of the whole.
     """
     lines = [annotation("error", gate_message(row, limit)) for row in offender_records(comparison, verdict)]
     lines += [annotation("error", _tight(_record(comparison, row), comparison)) for row in verdict.tight]
@@ -128,7 +128,7 @@ def github_text(comparison: Comparison, verdict: Verdict, limit: Threshold) -> s
     lines += [annotation("warning", gate_message(_record(comparison, row), limit)) for row in verdict.warned]
     lines += [annotation("warning", exceeded_line(row, entry)) for row, entry in verdict.exceeded]
     lines += [annotation("warning", stale_line(entry)) for entry in verdict.stale]
-    lines += [annotation("warning", note) for note in warnings(comparison)]
+    lines += [annotation("warning", note) for note in filter(None, [comparison.note, *warnings(comparison)])]
     lines += [annotation("warning", said) for said in _undonated(comparison)]
     lines += [annotation("notice", said) for said in _come_and_gone(comparison)]
     total = f"{title(comparison)}: {counted(verdict.compared_count, 'comparison')} of {METRIC_NAMES[comparison.metric]}"
