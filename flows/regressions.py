@@ -24,7 +24,7 @@ from bufferhouse.report.compare.data import Comparison, read_comparison
 from bufferhouse.report.compare.gate import gate_sections, grown, offender_records, stale_line
 from bufferhouse.report.compare.sections import compare_sections, title
 from bufferhouse.report.flow_summary import figures
-from bufferhouse.report.text.figures import human_bytes, printable, some_of
+from bufferhouse.report.text.figures import human_bytes, printable, sentence, some_of
 from bufferhouse.report.text.sections import markdown_text
 from bufferhouse.warehouse.address import address_of
 from bufferhouse.warehouse.open import reading
@@ -128,7 +128,7 @@ def regressions(
         return Failed(message=or_wait(error, "wait_seconds"), data=error)
     except Exception as error:
         raise outcome(error)  # noqa: B904  most often it is the same
-    sentence = f"{why_none[:1].upper()}{why_none[1:]}." if why_none else ""
+    none = sentence(why_none) if why_none else ""
     # An entry is stale if no comparison needs it.
     stale = [entry for entry in accepted if all(entry in verdict.stale for _, verdict in found)]
     sides = [side for comparison, _ in found for side in (comparison.before, comparison.after)]
@@ -140,7 +140,7 @@ def regressions(
         gate = gate_sections(comparison, verdict._replace(stale=[]), threshold)
         explain = offender_records(comparison, verdict) or None
         parts.append(markdown_text(title(comparison), [*gate, *compare_sections(comparison, explain=explain)]))
-    leave_summary("regressions", "\n\n".join(parts) or sentence, "The newest runs, compared.")
+    leave_summary("regressions", "\n\n".join(parts) or none, "The newest runs, compared.")
     rows: Mapping[str, Any] = {
         "comparisons": len(found),
         "programs compared": sum(verdict.compared_count for _, verdict in found),
@@ -154,7 +154,7 @@ def regressions(
         "donations lost": sum(len(comparison.lost_donations) for comparison, _ in found),
         "seconds": f"{time.monotonic() - started:.1f}",
     }
-    said = "\n\n".join([figures(rows), *filter(None, [sentence]), *(stale_line(entry) for entry in stale)])
+    said = "\n\n".join([figures(rows), *filter(None, [none]), *(stale_line(entry) for entry in stale)])
     leave_summary("regressions-summary", said, "How many programs grew.")
     message = f"{counted(rows['regressions'], 'regression')} in {counted(len(found), 'comparison')}"
     message += f"; {why_none}" if why_none else ""

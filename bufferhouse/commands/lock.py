@@ -127,13 +127,14 @@ def lock(
         pass
     _note(fresh)
     accepted = _accepted(accept, fresh) if accept else None
+    is_anew = not update and not accept
     with held(file):
-        kept = read_mendable(file) if update or accept or file.exists() else Mendable([{}])
+        kept = read_mendable(file) if not is_anew or file.exists() else Mendable([{}])
         removed: set[str] = set()
-        if not update and not accept and fresh.refused:
+        if is_anew and fresh.refused:
             # What has no dump may be a program whose dump cannot be read: its entry and its reason are not lost.
             kept = Mendable(kept.sides)
-        elif not update and not accept:  # written anew: of what was there only reasons stay
+        elif is_anew:  # written anew: of what was there only reasons stay
             removed = {f"{key[0]} ({key[2]})" for side in kept.sides for key in side if key not in fresh.entries}
             kept = Mendable([{key: one for key, one in side.items() if key in fresh.entries} for side in kept.sides])
         new = updated(kept, fresh, accepted, why or "")
@@ -150,7 +151,7 @@ def lock(
         named = some_of(sorted(removed), _MOST_NAMED, 120)
         say(f"no dump of {named}: no longer in {file}; --update keeps what has no dump")
     if fresh.refused:
-        if not update and not accept and (left := {key for key in new.entries if key not in fresh.entries}):
+        if is_anew and (left := {key for key in new.entries if key not in fresh.entries}):
             stay, them = ("stays", "it") if len(left) == 1 else ("stay", "one of them")
             count = counted(len(left), "program")
             say(f"{count} without a dump {stay} in {file}: a dump that cannot be read may be of {them}")

@@ -7,6 +7,7 @@ import duckdb
 from bufferhouse.errors import UsageError
 from bufferhouse.query.hints import none_loaded, none_read
 from bufferhouse.query.statements import Record, ask
+from bufferhouse.report.text.figures import sentence
 
 _SHOWN_REJECTS = 10
 
@@ -55,12 +56,8 @@ def nothing_page(nothing: NothingToShow) -> str:
         {},
         warehouse="the warehouse",
         loaded_at=facts["loaded_at"],
-        what=_sentence(nothing.what),
-        why=_sentence(nothing.why),
+        what=sentence(nothing.what),
+        why=sentence(nothing.why),
         facts=facts,
         rejects=nothing.held.rejects,
     )
-
-
-def _sentence(said: str) -> str:
-    return said[:1].upper() + said[1:] + ("" if said.endswith((".", ")")) else ".")

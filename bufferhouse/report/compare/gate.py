@@ -11,7 +11,7 @@ from bufferhouse.report.compare.data import Comparison
 from bufferhouse.report.compare.records import key_of
 from bufferhouse.report.compare.sections import METRIC_NAMES, exactly, title, warnings
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, some_of, space_title
+from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, sentence, some_of, space_title
 from bufferhouse.report.text.github import annotation
 from bufferhouse.report.text.sections import Section
 
@@ -40,15 +40,10 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
     places = f", in {len(offenders):,}" if programs_of(offenders) < len(offenders) else ","
     compared = counted(verdict.compared_count, "comparison")
     unknown = f"; {unjudged}" if (unjudged := _unjudged(comparison, verdict)) else ""
-    nothing = _nothing(comparison)
     sections = [
         Section(
             f"The gate is {'' if verdict.is_passed else 'not '}passed",
-            [
-                f"{said}{places} of {compared}{unknown}."
-                if verdict.compared_count
-                else f"{nothing[:1].upper()}{nothing[1:]}."
-            ],
+            [f"{said}{places} of {compared}{unknown}." if verdict.compared_count else sentence(_nothing(comparison))],
             _columns(offenders),
             offenders,
             "offenders",

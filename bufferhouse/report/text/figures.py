@@ -83,6 +83,11 @@ def printable(text: str, limit: int | None = None) -> str:
     return f"{text[: limit - tail - 1]}…{text[-tail:]}"
 
 
+def sentence(said: str) -> str:
+    """Return what an error says as a sentence of its own; where it ends with a full stop or `)` it keeps that end."""
+    return said[:1].upper() + said[1:] + ("" if said.endswith((".", ")")) else ".")
+
+
 def some_of(names: Collection[str], most: int, limit: int) -> str:
     """Return the first names, each `printable` within a limit, and how many more there are: a, b and 3 more."""
     named = ", ".join(printable(name, limit) for name in islice(names, most))
