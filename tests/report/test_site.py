@@ -12,6 +12,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
 
 import boto3
@@ -204,6 +205,15 @@ def test_a_second_build_writes_nothing_and_a_new_run_only_what_it_changes(fleet:
     assert not [page for page in reached(folder) if page == gone]
 
 
+def load_sizes(folder: Path, warehouse: Path, sizes: Mapping[str, int]) -> None:
+    """Load runs by name, each with a dump of one program that takes so many bytes."""
+    for name, size in sizes.items():
+        (folder / name).mkdir()
+        dump = folder / name / "module_0001.jit_f.cpu_after_optimizations-buffer-assignment.txt"
+        dump.write_bytes(dump_text([Slot(0, 2, 0, size)]))
+        run_ingest([str(folder / name)], warehouse, run_name=name)
+
+
 def renewed(warehouse: Path, folder: Path, anew: Path) -> set[str]:
     """Build a site again, and anew in another folder; return the pages that the first build changed.
 
@@ -236,11 +246,7 @@ def test_a_message_that_comes_later_renews_the_page_of_its_program(tmp_path: Pat
 def test_flags_that_are_set_later_renew_the_comparison(tmp_path: Path):
     """It says that the runs were compiled with other flags."""
     warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
-    for name, size in (("before", 64), ("after", 96)):
-        (tmp_path / name).mkdir()
-        dump = tmp_path / name / "module_0001.jit_f.cpu_after_optimizations-buffer-assignment.txt"
-        dump.write_bytes(dump_text([Slot(0, 2, 0, size)]))
-        run_ingest([str(tmp_path / name)], warehouse, run_name=name)
+    load_sizes(tmp_path, warehouse, {"before": 64, "after": 96})
     built(warehouse, folder)
     for number, name in enumerate(("before", "after")):
         flag = f"xla_flags=--xla_test_level={number}"
@@ -681,11 +687,7 @@ def test_any_two_runs_are_compared_as_they_were_chosen_last(browser, site: Path)
 def test_a_run_may_be_called_as_other_data_of_the_site_is(browser, tmp_path: Path):
     """Its figures are those of the run."""
     warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
-    for name, size in (("functions", 64), ("runs", 96)):
-        (tmp_path / name).mkdir()
-        dump = tmp_path / name / "module_0001.jit_f.cpu_after_optimizations-buffer-assignment.txt"
-        dump.write_bytes(dump_text([Slot(0, 2, 0, size)]))
-        run_ingest([str(tmp_path / name)], warehouse, run_name=name)
+    load_sizes(tmp_path, warehouse, {"functions": 64, "runs": 96})
     built(warehouse, folder)
     with browser.opened(f"{(folder / 'compare/any.html').resolve().as_uri()}#functions..runs") as page:
         page.wait_for("document.querySelector('#any output').textContent.includes('differ')")
