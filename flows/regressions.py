@@ -122,8 +122,8 @@ def regressions(
         for runs in newest:
             names = runs["before_run_name"], runs["after_run_name"]
             comparison = compare(path, *names, metric or wanted["metric"], wait).value
-            is_partial = bool(comparison.after["refused_dump_count"])
-            found.append((comparison, judge(comparison.rows, threshold, accepted, mode, is_partial=is_partial)))
+            rows, is_partial = comparison.rows, comparison.is_partial
+            found.append((comparison, judge(rows, threshold, accepted, mode, is_partial=is_partial)))
     except EXPECTED as error:
         return Failed(message=or_wait(error, "wait_seconds"), data=error)
     except Exception as error:

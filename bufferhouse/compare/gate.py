@@ -5,7 +5,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
-from bufferhouse.compare.compare import Compared
+from bufferhouse.compare.compare import GONE, Compared
 from bufferhouse.compare.pairing import RESHAPED
 from bufferhouse.config.load import Config
 from bufferhouse.config.threshold import Threshold
@@ -38,7 +38,8 @@ class Verdict(NamedTuple):
     An entry is stale if no row that it covers grew over the limit: it would hide the next growth. `warned` are rows of
     reshaped programs that grew over the limit and do not count. `tight` are rows that leave
     less room than is asked for. `ignored` are rows of reshaped programs that were not looked at.
-    `exceeded` are offenders that take more than an entry about them accepts, with that entry.
+    `exceeded` are offenders that take more than an entry about them accepts, with that entry. `missing` are rows of
+    dumps of the run before without a partner, where dumps of the run after are not there to be compared.
     """
 
     offenders: list[Compared]
@@ -49,11 +50,15 @@ class Verdict(NamedTuple):
     tight: Sequence[Compared]
     ignored: Sequence[Compared] = ()
     exceeded: Sequence[tuple[Compared, Accepted]] = ()
+    missing: Sequence[Compared] = ()
 
     @property
     def is_passed(self) -> bool:
-        """Whether nothing grew too far or leaves too little room; a comparison of nothing passes no gate."""
-        return not self.offenders and not self.tight and self.compared_count > 0
+        """Whether nothing grew too far or leaves too little room, as far as all can be judged.
+
+        A comparison of nothing passes no gate, nor does a run after that may have in a refused dump what is missing.
+        """
+        return not (self.offenders or self.tight or self.missing) and self.compared_count > 0
 
 
 class Headroom(NamedTuple):
@@ -85,7 +90,7 @@ def judge(
 
     `reshaped` is one of `RESHAPED_MODES`: the growth of reshaped programs is an offence, a warning, or not looked at.
     With `headroom` each program of the run after must leave so much room. `is_partial` is whether dumps of the run
-    after were refused: an entry about a program that is missing there is not called stale.
+    after were refused or could not be read: what is missing there was not judged, and no entry about it is stale.
     """
     rows = list(rows)
     known = [row for row in rows if row.delta_bytes is not None]
@@ -117,6 +122,7 @@ def judge(
         [row for row in rows if headroom and headroom.lacks(row)],
         ignored,
         [(row, entry) for row in offenders for entry in accepted if entry.covers(row)],
+        [row for row in rows if is_partial and row.status == GONE and row.pair.after is None],
     )
 
 

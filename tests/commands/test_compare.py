@@ -238,6 +238,30 @@ def test_a_gate_without_a_comparison_says_what_takes_too_much(warehouse: Path, t
         assert "every program that has known bytes in both runs is reshaped, and those are ignored" in said.out
 
 
+def test_a_program_that_may_be_in_a_bad_dump_passes_no_gate(warehouse: Path, tmp_path: Path):
+    """Its dump was refused, or a folder is not readable as an archive: it is not judged, and the way out is told."""
+    for run, texts in (("before", (small_dump(0), small_dump(1))), ("after", (small_dump(0), b"nonsense\n"))):
+        (tmp_path / run).mkdir()
+        for number, text in enumerate(texts):
+            path = tmp_path / run / f"module_000{number}.jit_{'fg'[number]}.cpu_after_optimizations{SUFFIX}"
+            path.write_bytes(text)
+    words = ("compare", "before", "after", "--fail-over", "5%")
+    stored = ("--warehouse", warehouse)
+    assert 1 == call("ingest", tmp_path / "before", tmp_path / "after", *stored).code
+    said = "1 program of the run before is missing in the run after, where dumps were refused (bufferhouse rejects ls"
+    assert (1, True) == ((told := call(*words, *stored)).code, said in told.out)
+    assert f"::error title=bufferhouse::{said}" in call(*words, *stored, "--format", "github").out
+    gate = json.loads(call(*words, *stored, "--format", "json").out)["gate"]
+    assert (False, ["jit_g"]) == (gate["is_passed"], [row["program_name"] for row in gate["missing"]])
+    path.unlink()
+    sources = [word for run in ("before", "after") for word in ("--from", tmp_path / run)]
+    assert 0 == call(*words, *sources).code
+    (cut := tmp_path / "cut.tar.gz").write_bytes(b"no archive")
+    told = call(*words, *sources, "--from", cut)
+    said = "missing in the run after, where dumps could not be read (bufferhouse ingest --plan names them): jit_g"
+    assert (1, True) == (told.code, said in " ".join(told.out.split()))
+
+
 def test_nothing_need_be_stored(fleet: Path, compare):
     """With --from the dumps are read and compared, as those of a warehouse are."""
     sources = [word for run in (BEFORE, AFTER) for word in ("--from", fleet / run)]

@@ -75,6 +75,19 @@ def test_an_entry_that_a_refused_dump_may_need_is_not_stale():
     assert [] == judge([replace(row("jit_f", MIB, None), before=nothing, after=nothing)], LIMIT, [entry]).stale
 
 
+def test_what_a_refused_dump_may_hold_passes_no_gate():
+    """A program whose dump was refused may have grown; a memory space that its dump does not use is not missing."""
+    gone = row("jit_f", MIB, None, status=GONE)
+    missing, other = replace(gone, pair=gone.pair._replace(after=None)), row("jit_other", MIB, MIB)
+    for rows, is_partial, found in (
+        ([missing, other], True, [missing]),
+        ([missing, other], False, []),
+        ([gone, other], True, []),
+    ):
+        verdict = judge(rows, LIMIT, is_partial=is_partial)
+        assert (found, not found) == (verdict.missing, verdict.is_passed)
+
+
 def test_an_accept_file_is_read(tmp_path: Path):
     """One table for each entry."""
     path = tmp_path / "accepted.toml"

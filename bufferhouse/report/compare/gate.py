@@ -26,12 +26,13 @@ _OFFENDERS = [
     Column("guess", "pair", rank=3),
     Column("main_cause_said", "main cause", rank=3),
 ]
+_MISSING = [column for column in _OFFENDERS if column.name in ("program_label", "memory_space", "before_bytes")]
 _MOST_NAMED = 15  # programs in a sentence
 _WHY = Column("why", "accepted because", rank=1, is_prose=True)
 
 
 def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *, exact: bool = False) -> list[Section]:
-    """Return the sections of the verdict: offenders, too little headroom, accepted growth, stale entries."""
+    """Return the sections of the verdict: offenders, what is not judged, headroom, accepted growth, stale entries."""
     show = exactly if exact else dict
     offenders = [show(row) for row in offender_records(comparison, verdict)]
     least = limit.said(exact=exact)
@@ -50,6 +51,10 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
         )
     ]
     sections[0].lines.extend(f"{exceeded_line(row, entry)}." for row, entry in verdict.exceeded)
+    if verdict.missing:
+        records = [show(_record(comparison, row)) for row in verdict.missing]
+        lines = [_missing(comparison, verdict)]
+        sections.append(Section("Missing in the run after, and not judged", lines, _MISSING, records, "missing"))
     if verdict.tight:
         records = [show(_record(comparison, row)) for row in verdict.tight]
         memory = human_bytes(comparison.after["device_memory_bytes"])
@@ -106,11 +111,12 @@ def gate_object(comparison: Comparison, verdict: Verdict, limit: Threshold) -> R
         "stale": [entry._asdict() for entry in verdict.stale],
         "warned": [_record(comparison, row) for row in verdict.warned],
         "tight": [_record(comparison, row) for row in verdict.tight],
+        "missing": [_record(comparison, row) for row in verdict.missing],
     }
 
 
 def github_text(comparison: Comparison, verdict: Verdict, limit: Threshold) -> str:
-    """Return one workflow command a line: an error for each offender, then warnings and notices of what passes.
+    """Return one workflow command a line: errors of what fails the gate, then warnings and notices of what passes.
 
     Warnings are of entries that accept less, of stale entries, of what the text warns of, such as dumps that were
     refused or could not be read, or two kinds of device, and, for each program, of donations that are lost; notices of
@@ -118,6 +124,8 @@ def github_text(comparison: Comparison, verdict: Verdict, limit: Threshold) -> s
     """
     lines = [annotation("error", gate_message(row, limit)) for row in offender_records(comparison, verdict)]
     lines += [annotation("error", _tight(_record(comparison, row), comparison)) for row in verdict.tight]
+    if verdict.missing:
+        lines.append(annotation("error", _missing(comparison, verdict)))
     if not verdict.compared_count:
         lines.append(annotation("error", _nothing(comparison)))
     lines += [annotation("warning", gate_message(_record(comparison, row), limit)) for row in verdict.warned]
@@ -180,6 +188,19 @@ def _nothing(comparison: Comparison) -> str:
             "nothing was compared: every program that has known bytes in both runs is reshaped, and those are ignored"
         )
     return "nothing was compared: no program has known bytes in both runs"
+
+
+def _missing(comparison: Comparison, verdict: Verdict) -> str:
+    """Return the sentence about programs that a refused or unread dump of the run after may hold, and the way out."""
+    names = list(dict.fromkeys(_record(comparison, row)["program_label"] for row in verdict.missing))
+    reason, way_out = "were refused", "bufferhouse rejects ls lists them"
+    if comparison.has_unread:
+        reason, way_out = "could not be read", "bufferhouse ingest --plan names them"
+    is_are = "is" if len(names) == 1 else "are"
+    return (
+        f"{counted(len(names), 'program')} of the run before {is_are} missing in the run after, where dumps {reason} "
+        f"({way_out}): {some_of(names, _MOST_NAMED, 120)}"
+    )
 
 
 def _unjudged(comparison: Comparison, verdict: Verdict) -> str:
