@@ -17,6 +17,7 @@ from bufferhouse.errors import UsageError, signal_name
 from bufferhouse.redaction import said
 
 MOST_CHARACTERS = 100_000  # of all arguments of a call
+_ASK_FOR_LESS = "; ask for less: the server was started with this limit"
 # Words of the command line in messages, and what an agent has for them. An option at the head of a message is called
 # as the argument here, which has `_` in its name.
 _SPELLINGS = tuple(
@@ -27,6 +28,10 @@ _SPELLINGS = tuple(
         (r"give it with --param (\w+)=VALUE", lambda found: f"give it in parameters, as {found[1]}"),
         (r"in single quotes it is text: --param .*", lambda _: "in double quotes it is text"),
         (r"bufferhouse query --list shows them", lambda _: "ask without a name lists them"),
+        (r"bufferhouse runs ls", lambda _: "list_runs"),
+        (r"bufferhouse programs", lambda _: "list_programs"),
+        (r", or allow more with --max-rows", lambda _: ""),
+        (r"; --(timeout SECONDS|memory MIB) gives it more", lambda _: _ASK_FOR_LESS),
     )
 )
 _START_SECONDS = 10.0  # that a process may need before it begins, on a busy machine
@@ -90,7 +95,7 @@ class Calls:
             with anyio.fail_after(self.seconds + GRACE_SECONDS + _START_SECONDS):
                 return await anyio.run_process(program, input=text.encode(), check=False)
         except TimeoutError:
-            raise UsageError(f"stopped after {self.seconds:g} s; --timeout SECONDS gives it more") from None
+            raise UsageError(f"stopped after {self.seconds:g} s{_ASK_FOR_LESS}") from None
 
 
 def _spelled(message: str) -> str:
