@@ -47,9 +47,15 @@ class SqlFirst(TyperCommand):
 @guarded
 def query(
     sql: Annotated[
-        str | None, typer.Argument(help="One statement that reads; without it, an interactive shell starts.")
+        str | None,
+        typer.Argument(
+            help="One statement that reads; without it, those of standard input, where an interactive shell starts on "
+            "a terminal."
+        ),
     ] = None,
-    file: Annotated[Path | None, typer.Option("-f", "--file", help="Read the statement from a file.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("-f", "--file", help="Read the statement from a file; - is standard input.")
+    ] = None,
     ask: Annotated[
         str | None,
         typer.Option("--ask", help="Ask a question of the cookbook, by its name.", autocompletion=completion.questions),
@@ -162,7 +168,7 @@ def _list(output_format: str) -> None:
 
 def _text_of(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8")
+        return sys.stdin.buffer.read().decode("utf-8") if str(file) == "-" else file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise UsageError(f"{file}: expected SQL in UTF-8") from None
     except OSError as error:

@@ -347,6 +347,7 @@ def test_a_statement_from_a_file(example_warehouse, tmp_path):
     (tmp_path / "one.sql").write_text("-- One.\nSELECT 1 AS one;\n")
     words = ["query", "--warehouse", example_warehouse]
     assert "one\n---\n  1\n" == call(*words, "-f", tmp_path / "one.sql").out
+    assert "one\n---\n  2\n" == call(*words, "-f", "-", stdin="SELECT 2 AS one").out
     assert 2 == call(*words, "-f", tmp_path / "none.sql").code
     assert 2 == call(*words, "SELECT 1", "-f", tmp_path / "one.sql").code
     assert 2 == call(*words).code
