@@ -61,9 +61,15 @@ class Finding:
 
 
 def explain(
-    con: duckdb.DuckDBPyConnection | None, messages: Iterable[Message], candidates: Sequence[Record]
+    con: duckdb.DuckDBPyConnection | None,
+    messages: Iterable[Message],
+    candidates: Sequence[Record],
+    *,
+    has_unread: bool = False,
 ) -> list[Finding]:
     """Return a finding for each message; `candidates` are the dumps (`join.dumps`) that it may be about.
+
+    `has_unread` is whether there are dumps besides, which could not be read.
 
     Warnings of donations are about no failure: marts.donation_warnings has them.
     """
@@ -71,7 +77,7 @@ def explain(
     for message in messages:
         if message.dialect == DONATION:
             continue
-        joined = join.join(con, message, candidates)
+        joined = join.join(con, message, candidates, has_unread=has_unread)
         finding = Finding(message, rules.capacity_bytes(message), rules.reproduce(message, joined.parts))
         finding.dump, finding.reason = joined.dump, joined.reason
         if joined.dump is None:

@@ -316,9 +316,44 @@ def test_dumps_that_cannot_be_read_leave_it_open_whether_one_fitted(tmp_path):
     expected = "Whether a program did not fit is not known: dumps could not be read"
     for place in (tmp_path / dump.name, tmp_path / "cut.tar.gz"):
         said = call("oom", place)
-        assert (1, expected) == (said.code, said.out.strip())
+        assert (1, expected, "1 path of dumps could not be read") == (said.code, *said.out.splitlines()[0:3:2])
+        [told] = json.loads(call("oom", place, "--format", "json").out)["unread_dumps"]
+        assert f"{place}:" == told[: len(str(place)) + 1]
+        assert f"{place}:" in "".join(said.out.splitlines()[3:])
         said = call("oom", place, "--format", "github")
         assert (1, f"::error title=bufferhouse oom::{expected}") == (said.code, said.out.strip())
+
+
+def test_a_run_tells_what_of_it_was_refused(tmp_path):
+    """`oom RUN` ends with 1 as its directory does: of a refused dump, and of a line that nobody understands."""
+    dump = sorted((CHECKOUT / "examples" / "fleet" / "jaxlib-0.9.0").glob("*-buffer-assignment.txt"))[0]
+    warehouse = tmp_path / "warehouse.duckdb"
+    for run, size, line in (
+        ("cut", -100, ""),
+        ("unknown", None, "RESOURCE_EXHAUSTED: Ran out of memory on HBM, for once."),
+    ):
+        (tmp_path / run).mkdir()
+        (tmp_path / run / dump.name).write_bytes(dump.read_bytes()[:size])
+        (tmp_path / run / "train.log").write_text(f"step 1\n{line}\n")
+        call("ingest", tmp_path / run, "--warehouse", warehouse)
+        of_run = call("oom", "--run", run, "--warehouse", warehouse, "--format", "json")
+        of_folder = call("oom", tmp_path / run, "--format", "json")
+        assert (1, json.loads(of_folder.out)) == (of_run.code, json.loads(of_run.out))
+        said = call("oom", "--run", run, "--warehouse", warehouse).out
+        assert "Whether a program did not fit is not known: " == said[:44]
+
+
+def test_a_dump_that_was_refused_is_there(tmp_path):
+    """Nobody says that there is none, and a failure does not hide it."""
+    name = "libtpu-0.0.33/kv"
+    shutil.copytree(log(name).parent, tmp_path / "kv")
+    [dump] = (tmp_path / "kv").glob("*-buffer-assignment.txt")
+    dump.write_bytes(dump.read_bytes()[:-100])
+    found = json.loads(call("oom", tmp_path / "kv", "--format", "json").out)
+    assert ["none of those there could be read"] == [one["reason"] for one in found["findings"] if one["is_failure"]]
+    assert [True] == [one.startswith(f"{dump}:") for one in found["unread_dumps"]]
+    told = call("oom", tmp_path / "kv", "--format", "github").out.splitlines()
+    assert "::error title=bufferhouse oom::1 path of dumps could not be read" == told[-1]
 
 
 def test_dumps_are_taken_from_a_run_of_the_warehouse(tmp_path):

@@ -14,7 +14,7 @@ from bufferhouse.report.text.github import annotation
 from bufferhouse.report.text.screen import report_text
 from bufferhouse.report.text.sections import Section, plain_json
 
-_MOST_SILENT = 10  # dumps that are named where no message is about them
+_MOST_NAMED = 10  # dumps that no message is about, and paths that could not be read
 _BAR = 24  # characters for the capacity: twice as many and the line between fit a terminal of 80
 _SAID = {
     "T4": "The compiler gave up early, before it assigned buffers: there is no dump, and the figure is its estimate.",
@@ -65,12 +65,12 @@ def oom_text(
     form: str,
     silent: Sequence[Record] = (),
     *,
-    is_partial: bool = False,
+    unread: Sequence[str] = (),
 ) -> str:
     """Return findings as table, markdown, json, or github: annotations of a workflow.
 
-    `silent` are the dumps of programs that did not fit and that no message is about; `is_partial` is whether there are
-    dumps that could not be read.
+    `silent` are the dumps of programs that did not fit and that no message is about; `unread` says of each dump that
+    could not be read where it is and why.
     """
     if form == "json":
         return plain_json(
@@ -87,13 +87,14 @@ def oom_text(
                     {"program": one["program_name"], "module": one["module_name"], "dump": one["source_uri"]}
                     for one in silent
                 ],
+                "unread_dumps": list(unread),
             }
         )  # fmt: skip
     if form == "github":
         told_ones = [_annotation(one) for one in findings if one.message.is_failure]
         others = [*map(refused_line, refused), *([_silent(silent)] if silent else [])]
-        if is_partial and not (told_ones or others):
-            others = [title(findings, refused, silent, is_partial=True)]
+        if unread:
+            others.append(_unread(unread) if told_ones or others else title(findings, refused, silent, unread=unread))
         told_ones += [annotation("error", one, title="bufferhouse oom") for one in others]
         return "\n".join(told_ones)
     sections = [section for finding in told(findings) for section in oom_sections(finding)]
@@ -101,14 +102,28 @@ def oom_text(
         sections.append(refused_section(refused))
     if silent:
         sections.append(silent_section(silent))
-    return report_text(title(findings, refused, silent, is_partial=is_partial), sections, form)
+    if unread:
+        sections.append(unread_section(unread))
+    return report_text(title(findings, refused, silent, unread=unread), sections, form)
 
 
 def silent_section(silent: Sequence[Record]) -> Section:
     """Return the programs that did not fit, as files beside their dumps say, and that no message is about."""
-    shown = [printable(one["source_uri"]) for one in silent[:_MOST_SILENT]]
-    more = len(silent) - len(shown)
-    return Section(_silent(silent), [*shown, *([f"and {counted(more, 'other')}"] if more else [])], name="silent")
+    return Section(_silent(silent), _first_of([one["source_uri"] for one in silent]), name="silent")
+
+
+def unread_section(unread: Sequence[str]) -> Section:
+    """Return the dumps that could not be read: a message may be about one of them."""
+    return Section(_unread(unread), _first_of(unread), name="unread")
+
+
+def _first_of(lines: Sequence[str]) -> list[str]:
+    more = len(lines) - _MOST_NAMED
+    return [*map(printable, lines[:_MOST_NAMED]), *([f"and {counted(more, 'other')}"] if more > 0 else [])]
+
+
+def _unread(unread: Sequence[str]) -> str:
+    return f"{counted(len(unread), 'path')} of dumps could not be read"
 
 
 def _silent(silent: Sequence[Record]) -> str:
@@ -144,15 +159,19 @@ def told(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def title(
-    findings: Sequence[Finding], refused: Sequence[Refused], silent: Sequence[Record] = (), *, is_partial: bool = False
+    findings: Sequence[Finding],
+    refused: Sequence[Refused],
+    silent: Sequence[Record] = (),
+    *,
+    unread: Sequence[str] = (),
 ) -> str:
     """Return what was found in one line."""
     failures = sum(one.message.is_failure for one in findings)
     if not failures and silent:
         return f"{counted(len(silent), 'program')} did not fit"
-    if not failures and (refused or is_partial):
-        unread = [_not_read(refused)] * bool(refused) + ["dumps could not be read"] * is_partial
-        return f"Whether a program did not fit is not known: {', '.join(unread)}"
+    if not failures and (refused or unread):
+        missing = [_not_read(refused)] * bool(refused) + ["dumps could not be read"] * bool(unread)
+        return f"Whether a program did not fit is not known: {', '.join(missing)}"
     if not failures:
         return "No failure for lack of memory was found"
     return f"{counted(failures, 'program')} did not fit"
