@@ -24,8 +24,9 @@ class Finding:
 
     `doubt` says why the only dump there, or of the module, may be another program's: then it is not taken apart.
     `parts` are bytes by kind, and what of them is padding or fragmentation. `values` are the largest of the
-    `value_count` at the peak with their worth: by how much it falls without each. `advice` are changes that the dump
-    supports, with the bytes they concern.
+    `value_count` at the peak with their worth: by how much it falls without each; or the first of as many allocations
+    that the message lists. `advice` are changes that the dump supports, with the bytes they concern, and the first of
+    the `of_count` values that they are about.
     """
 
     message: Message
@@ -82,7 +83,7 @@ def explain(
         finding.dump, finding.reason = joined.dump, joined.reason
         if joined.dump is None:
             if message.is_failure and message.allocations:
-                finding.values = _listed(None, message, None)
+                finding.values, finding.value_count = _listed(None, message, None)
             findings.append(finding)
             continue
         if message.dialect in ("T5", "T7"):
@@ -137,7 +138,7 @@ def _take_apart(con: duckdb.DuckDBPyConnection, finding: Finding) -> None:
     if not finding.message.is_failure:
         return
     if finding.message.memory_space not in _DEFAULT:
-        finding.values = _listed(con, finding.message, dump_id)
+        finding.values, finding.value_count = _listed(con, finding.message, dump_id)
         return
     at_peak = ask(con, "oom_values", dump_id=dump_id, memory_space=0).records
     moments = Moments(read_space(con, dump_id))
@@ -156,8 +157,11 @@ def _take_apart(con: duckdb.DuckDBPyConnection, finding: Finding) -> None:
     finding.advice = _advice(con, finding, at_peak)
 
 
-def _listed(con: duckdb.DuckDBPyConnection | None, message: Message, dump_id: int | None) -> list[Record]:
-    """Return the allocations that a message lists, with the line of code of each instruction from its dump, if any."""
+def _listed(con: duckdb.DuckDBPyConnection | None, message: Message, dump_id: int | None) -> tuple[list[Record], int]:
+    """Return the first allocations that a message lists, and how many it lists.
+
+    With each comes the line of code of its instruction from the dump, if any.
+    """
     listed = message.allocations or [None]
     found = []
     for one in listed[:VALUES]:
@@ -176,7 +180,7 @@ def _listed(con: duckdb.DuckDBPyConnection | None, message: Message, dump_id: in
                 "source": known[0]["source"] if known else None,
             }
         )
-    return found
+    return found, len(listed)
 
 
 def _advice(con: duckdb.DuckDBPyConnection, finding: Finding, at_peak: Sequence[Record]) -> list[Record]:
@@ -204,7 +208,7 @@ def _advice(con: duckdb.DuckDBPyConnection, finding: Finding, at_peak: Sequence[
     ]  # fmt: skip
     least = (finding.over_bytes or 0) // 100
     told = [
-        {"kind": kind, "change": change, "bytes": size, "of": names[:VALUES]}
+        {"kind": kind, "change": change, "bytes": size, "of": names[:VALUES], "of_count": len(names)}
         for kind, change, size, names in found
         if size > least
     ]
@@ -242,5 +246,6 @@ def record(finding: Finding) -> Record:
         ],
         "parts": finding.parts,
         "values": finding.values,
+        "value_count": finding.value_count,
         "advice": finding.advice,
     }

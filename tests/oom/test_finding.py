@@ -635,6 +635,24 @@ def test_a_failure_of_a_tpu_while_it_runs_is_about_an_allocation(con, size: str,
     assert (finding.dump if doubt is None else None) == among.dump
 
 
+def test_how_many_there_are_is_told_where_the_first_are_shown(con, found):
+    """Of values at the peak, of the values that a change is about, of what a kernel lists, and of ranks."""
+    told = record(found("libtpu-0.0.33/xent"))
+    assert (12, 10) == (told["value_count"], len(told["values"]))
+    assert {"rematerialization": 2, "dtype": 1, "sharding": 0, "donation": 2} == {
+        one["kind"]: one["of_count"] for one in told["advice"]
+    }
+    [kernel] = failures(log("libtpu-0.0.33/pal"))
+    kernel.allocations *= 6
+    kernel.ranks = [f"[rank{number}]:" for number in range(9)]
+    [finding] = explain(con, [kernel], held(con, "libtpu-0.0.33/pal"))
+    said = " ".join(oom_text([finding], [], "table").split())
+    assert (12, 10) == (record(finding)["value_count"], len(finding.values))
+    assert "Of its 12 allocations the first 10 are shown." in said
+    assert "said by 9 ranks: [rank0]:, " in said
+    assert "[rank7]: and 1 more" in said
+
+
 def test_without_a_dump_the_message_is_told(tmp_path):
     """All figures as they are printed, and the allocations that it lists, each with its bytes."""
     path = log("libtpu-0.0.33/xent")

@@ -9,7 +9,7 @@ from bufferhouse.messages.message import Refused
 from bufferhouse.oom.finding import Finding, record
 from bufferhouse.query.statements import Record
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import human_bytes, printable
+from bufferhouse.report.text.figures import human_bytes, printable, some_of
 from bufferhouse.report.text.github import annotation
 from bufferhouse.report.text.screen import report_text
 from bufferhouse.report.text.sections import Section, plain_json
@@ -199,10 +199,9 @@ def oom_sections(finding: Finding) -> list[Section]:
     message = finding.message
     lines = [f"{message.dialect} in line {message.line_number:,} of {printable(message.log)}"]
     if message.ranks:
-        lines.append(f"said by {counted(len(message.ranks), 'rank')}: {', '.join(map(printable, message.ranks[:8]))}")
+        lines.append(f"said by {counted(len(message.ranks), 'rank')}: {some_of(message.ranks, 8)}")
     if others := message.other_logs:
-        named = ", ".join(map(printable, others[:8]))
-        lines.append(f"said in {counted(len(others), 'other log')}, too: {named}{', …' if len(others) > 8 else ''}")
+        lines.append(f"said in {counted(len(others), 'other log')}, too: {some_of(others, 8)}")
     lines += [f"The message is not to be relied on: {printable(fault)}." for fault in message.faults]
     if tensorcore := message.figure("tensorcore"):
         sparsecore = message.figure("sparsecore").printed
@@ -253,6 +252,8 @@ def oom_sections(finding: Finding) -> list[Section]:
         sections.append(Section("Allocations that the message lists", [about], _LISTED, finding.values, "values"))
     elif finding.values and message.memory_space not in ("hbm", None):
         about = "A buffer assignment does not hold what a kernel takes while it runs: this is what the message lists."
+        if finding.value_count > len(finding.values):
+            about = f"{about} Of its {finding.value_count:,} allocations the first {len(finding.values)} are shown."
         sections.append(Section("Allocations of the kernel", [about], _KERNEL, finding.values, "values"))
     elif finding.values:
         about = "Worth is by how much the occupied peak falls without the value: the next moment caps it."
