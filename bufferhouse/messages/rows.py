@@ -12,7 +12,7 @@ import duckdb
 from bufferhouse.dump.identity import key_of
 from bufferhouse.engine.sql import execute
 from bufferhouse.messages.figures import Figure, bytes_shown, nominal
-from bufferhouse.messages.message import Allocation, Message, Refused, read_messages
+from bufferhouse.messages.message import Allocation, Message, Refused, count_of, read_messages
 from bufferhouse.messages.rules import capacity_bytes, reproduce
 
 # Tables with rows of messages, besides that of their logs.
@@ -121,7 +121,7 @@ def refused(con: duckdb.DuckDBPyConnection, run_id: int) -> list[Refused]:
         role=ROLE,
         run_id=run_id,
     ).fetchall()
-    return [Refused(*row) for row in found]
+    return [Refused(*row, count=count_of(row[3])) for row in found]
 
 
 def _listed(con: duckdb.DuckDBPyConnection, table: str, columns: str, run_id: int | None) -> list[Row]:

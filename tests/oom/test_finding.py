@@ -663,6 +663,21 @@ def test_without_a_dump_the_message_is_told(tmp_path):
     assert "Allocations that the message lists\n" in said
 
 
+def test_all_lines_that_are_not_understood_are_counted(tmp_path):
+    """Those behind the first hundred come as one, and yet their number is told: of the log, and of its run."""
+    lines = [f"RESOURCE_EXHAUSTED: Ran out of memory on HBM, for {number}.\n" for number in range(300)]
+    (tmp_path / "night").mkdir()
+    (tmp_path / "night" / "train.log").write_text("".join(lines))
+    shutil.copytree(log("libtpu-0.0.33/i8").parent, tmp_path / "night" / "dumps")
+    warehouse = tmp_path / "warehouse.duckdb"
+    call("ingest", tmp_path / "night", "--run", "night", "--warehouse", warehouse)
+    of_run = ["--run", "night", "--warehouse", warehouse]
+    for place in ([tmp_path / "night" / "train.log"], of_run):
+        assert "300 lines not understood" in call("oom", *place).out
+        refused = json.loads(call("oom", *place, "--format", "json").out)["refused"]
+        assert (101, 200) == (len(refused), max(one["count"] for one in refused))
+
+
 def test_a_line_that_is_not_understood_is_an_annotation(tmp_path):
     """It ends the command with 1, and a workflow shows why."""
     path = tmp_path / "train.log"

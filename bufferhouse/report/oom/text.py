@@ -79,7 +79,7 @@ def oom_text(
                 "refused": [
                     {
                         "log": one.log, "line": one.line_number, "column": one.column_number, "expected": one.expected,
-                        "found": one.found,
+                        "found": one.found, "count": one.count,
                     }
                     for one in refused
                 ],
@@ -147,7 +147,7 @@ def refused_line(one: Refused) -> str:
 def _not_read(refused: Sequence[Refused]) -> str:
     """Return how many logs could not be read, and how many lines were not understood."""
     logs = sum(one.line_number is None for one in refused)
-    lines = len(refused) - logs
+    lines = sum(one.count for one in refused if one.line_number is not None)
     said = {f"{counted(logs, 'log')} could not be read": logs, f"{counted(lines, 'line')} not understood": lines}
     return ", ".join(part for part, count in said.items() if count)
 
