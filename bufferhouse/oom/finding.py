@@ -81,18 +81,20 @@ def explain(
         joined = join.join(con, message, candidates, has_unread=has_unread)
         finding = Finding(message, rules.capacity_bytes(message), rules.reproduce(message, joined.parts))
         finding.dump, finding.reason = joined.dump, joined.reason
-        if joined.dump is None:
+        findings.append(finding)
+    taken = {one.dump["dump_id"] for one in findings if one.dump and rules.is_explained(one.figures)}
+    for finding in findings:
+        message, dump = finding.message, finding.dump
+        if dump is None:
             if message.is_failure and message.allocations:
                 finding.values, finding.value_count = _listed(None, message, None)
-            findings.append(finding)
             continue
         if message.dialect in ("T5", "T7"):
-            is_there = join.has_named(con, message, joined.dump["dump_id"])
+            is_there = join.has_named(con, message, dump["dump_id"])
             finding.figures = [one if is_there else _unproved(one) for one in finding.figures]
-        finding.doubt = _doubt(con, finding)
+        finding.doubt = _doubt(con, finding, is_taken=dump["dump_id"] in taken)
         if finding.doubt is None:
             _take_apart(con, finding)
-        findings.append(finding)
     return findings
 
 
@@ -106,15 +108,21 @@ def without_message(findings: Iterable[Finding], candidates: Sequence[Record]) -
 _NOT_THE_SUM = "its bytes are not the sum of what was used"
 
 
-def _doubt(con: duckdb.DuckDBPyConnection, finding: Finding) -> str | None:
-    """Return what speaks against a dump that was taken as the only one there, or the only one of the module."""
+def _doubt(con: duckdb.DuckDBPyConnection, finding: Finding, *, is_taken: bool) -> str | None:
+    """Return what speaks against a dump that was taken as the only one there, or the only one of the module.
+
+    `is_taken` is whether the dump explains a message, this one or another.
+    """
     message, dump_id = finding.message, finding.dump["dump_id"]
     has_sum = any(one.figure.name == "used" and one.found_bytes for one in finding.figures)
     is_other = has_sum and not rules.is_explained(finding.figures)
     if message.module:
         # A module of other sizes has the same name. Of one that failed a newer compiler may add up otherwise.
-        is_other = is_other and message.is_failure and not finding.dump["has_failed"]
-        return f"{_NOT_THE_SUM}, and no file beside it says that it failed" if is_other else None
+        if not (is_other and message.is_failure):
+            return None
+        if is_taken:
+            return f"{_NOT_THE_SUM}, but of what another message says was"
+        return None if finding.dump["has_failed"] else f"{_NOT_THE_SUM}, and no file beside it says that it failed"
     if is_other:
         return _NOT_THE_SUM
     if message.allocations and not join.has_any(con, message.allocations, dump_id):

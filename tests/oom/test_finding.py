@@ -600,6 +600,18 @@ def test_a_dump_of_the_module_with_other_sizes_is_doubted(con, is_beside: bool):
     assert [] == [one for one in without_message([finding], [dump]) if not is_beside]
 
 
+def test_of_two_failures_of_one_module_each_has_its_own_dump_or_none(con):
+    """The step failed, was made smaller and failed again: the dump of one of them explains nothing of the other."""
+    text = log("libtpu-0.0.52/temps").read_text()
+    both = io.BytesIO(f"{text}\n{text.replace('28.15G', '36.15G')}".encode())
+    [dump] = held(con, "libtpu-0.0.52/temps")
+    messages = [one for one in read_messages(both) if one.is_failure]
+    found = explain(con, messages, [{**dump, "has_failed": True}])
+    said = "its bytes are not the sum of what was used, but of what another message says was"
+    assert [None, said] == [one.doubt for one in found]
+    assert [True, False] == [bool(one.values) for one in found]
+
+
 def test_another_figure_of_fragmentation_is_told_beside_ours(found):
     """The message counts it otherwise, and both are called so: who compares them finds both."""
     finding = found("libtpu-0.0.33/xent")
