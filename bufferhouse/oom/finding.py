@@ -53,12 +53,21 @@ class Finding:
         rounded, it is what the message prints.
         """
         over = self.message.figure("exceeded")
-        is_exact = any(one.figure == self.message.limit and one.size_bytes is not None for one in self.figures)
-        if None not in (self.needed_bytes, self.capacity_bytes) and (is_exact or over is None):
+        if None not in (self.needed_bytes, self.capacity_bytes) and (self._is_capacity_exact or over is None):
             more = self.needed_bytes - self.capacity_bytes
             if more > 0 or over is None:
                 return more
         return nominal(over.printed) if over else None
+
+    @property
+    def is_over_estimate(self) -> bool:
+        """Whether `over_bytes` are as rough as the capacity is printed; the message does not say them itself."""
+        is_told = self.message.figure("exceeded") is not None
+        return self.over_bytes is not None and not (is_told or self._is_capacity_exact)
+
+    @property
+    def _is_capacity_exact(self) -> bool:
+        return any(one.figure == self.message.limit and one.size_bytes is not None for one in self.figures)
 
 
 def explain(
@@ -238,6 +247,7 @@ def record(finding: Finding) -> Record:
         "is_failure": message.is_failure,
         "capacity_bytes": finding.capacity_bytes,
         "over_bytes": finding.over_bytes,
+        "is_over_estimate": finding.is_over_estimate,
         "ranks": message.ranks,
         "other_logs": message.other_logs,
         "faults": message.faults,

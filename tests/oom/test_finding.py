@@ -573,6 +573,17 @@ def test_what_is_too_much_is_as_printed_where_the_capacity_is_rounded(con):
     assert (23_593_254_912, nominal("6.24G")) == (finding.needed_bytes, finding.over_bytes)
 
 
+@pytest.mark.parametrize(("capacity", "is_estimate"), [("15.75G", False), ("15.73G", True)])
+def test_what_is_too_much_is_an_estimate_where_nothing_says_it(con, capacity: str, is_estimate: bool):
+    """A sentence of a later release does not print it, and a limit of somebody's own is known to 5 MiB."""
+    text = log("libtpu-0.0.42.1/outputs_wide").read_text().replace("15.75G", capacity)
+    [message] = [one for one in read_messages(io.BytesIO(text.encode())) if one.is_failure]
+    [finding] = explain(con, [message], held(con, "libtpu-0.0.42.1/outputs_wide"))
+    assert (is_estimate, is_estimate) == (finding.is_over_estimate, record(finding)["is_over_estimate"])
+    said = oom_text([finding], [], "table").splitlines()[2]
+    assert said.endswith(f"HBM of {capacity}, {'about ' if is_estimate else ''}16.3 GiB too much.")
+
+
 def test_what_the_program_takes_itself_speaks_against_no_dump(con):
     """Its global memory is in the main figure and in no dump: the temporaries tell the dump, of several, too."""
     text = with_global(log("libtpu-0.0.33/xent").read_text())

@@ -186,7 +186,8 @@ def verdict(finding: Finding) -> str:
     needed, limit = message.needed, message.limit
     need = human_bytes(finding.needed_bytes) if finding.needed_bytes is not None else needed and needed.printed
     capacity = limit and (human_bytes(limit.size_bytes) if limit.size_bytes is not None else limit.printed)
-    over = f", {human_bytes(finding.over_bytes)} too much" if (finding.over_bytes or 0) > 0 else ""
+    about = "about " if finding.is_over_estimate else ""
+    over = f", {about}{human_bytes(finding.over_bytes)} too much" if (finding.over_bytes or 0) > 0 else ""
     if not message.is_failure:
         return f"{printable(name)}: rematerialization did not reach its limit; it may fit all the same."
     return f"{printable(name)}: {need or 'its values'} do not fit into {space}" + (
