@@ -623,6 +623,17 @@ def test_of_two_failures_of_one_module_each_has_its_own_dump_or_none(con):
     assert [True, False] == [bool(one.values) for one in found]
 
 
+def test_without_live_ranges_it_is_said_that_no_peak_is_known(tmp_path):
+    """Its sums are those of the message all the same; values and what could change them are missing for a reason."""
+    shutil.copytree(log("libtpu-0.0.52/temps").parent, tmp_path / "temps")
+    [ranges] = (tmp_path / "temps").glob("*-live-range.txt")
+    ranges.unlink()
+    for place, is_known in ((log("libtpu-0.0.52/temps").parent, True), (tmp_path / "temps", False)):
+        said = " ".join(call("oom", place).out.split())
+        assert (is_known, is_known) == ("Values at the peak" in said, "Padding and fragmentation are parts" in said)
+        assert (not is_known) == ("The dump has no live ranges: which values are alive at the peak" in said)
+
+
 def test_another_figure_of_fragmentation_is_told_beside_ours(found):
     """The message counts it otherwise, and both are called so: who compares them finds both."""
     finding = found("libtpu-0.0.33/xent")

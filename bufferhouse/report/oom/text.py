@@ -268,7 +268,11 @@ def oom_sections(finding: Finding) -> list[Section]:
 
 
 def _bars_are(finding: Finding) -> list[str]:
-    lines = ["Padding and fragmentation are parts of the others."]
+    lines = [
+        "Padding and fragmentation are parts of the others."
+        if "padding" in finding.parts
+        else "The dump has no live ranges: which values are alive at the peak and what is padding is not known."
+    ]
     if finding.capacity_bytes is not None:
         lines.insert(0, f"The line | is the capacity, {human_bytes(finding.capacity_bytes)}.")
     told = finding.message.figure("hlo_temp_fragmentation")
