@@ -131,9 +131,9 @@ def explain_program(
 
 def oom(place: Address, limits: Limits, run: str) -> Found:
     """Return why programs of a run did not fit, from the messages that were ingested with it: `bufferhouse oom RUN`."""
-    from bufferhouse.messages.join import dumps
+    from bufferhouse.messages.join import dumps, unread
     from bufferhouse.messages.message import once
-    from bufferhouse.messages.rows import stored
+    from bufferhouse.messages.rows import refused, stored
     from bufferhouse.oom.finding import explain, without_message
     from bufferhouse.report.oom.text import oom_text
     from bufferhouse.warehouse.run_names import find
@@ -142,8 +142,10 @@ def oom(place: Address, limits: Limits, run: str) -> Found:
         named = find(warehouse.con, run)
         messages = once(stored(warehouse.con, named.run_id))
         candidates = dumps(warehouse.con, named.run_name)
-        findings = explain(warehouse.con, messages, candidates)
-        found = _told(oom_text(findings, [], "json", without_message(findings, candidates)), warehouse.note)
+        left_out = refused(warehouse.con, named.run_id), unread(warehouse.con, named.run_name)
+        findings = explain(warehouse.con, messages, candidates, has_unread=bool(left_out[1]))
+        silent = without_message(findings, candidates)
+        found = _told(oom_text(findings, left_out[0], "json", silent, unread=left_out[1]), warehouse.note)
     if not findings:
         nothing = f"no log that was ingested with the run {named.run_name} has a message about memory"
         found["note"] = "; ".join(filter(None, [nothing, found["note"]]))

@@ -169,7 +169,7 @@ def compare(
     def page() -> str:
         from bufferhouse.report.compare.page import compare_page  # Altair takes half a second to import
 
-        return compare_page(comparison)
+        return compare_page(comparison, by=by or [])
 
     text = compare_text(comparison, output_format, by=by or [], exact=exact, gate=gate)
     if gate and html is not None and output_format == "table":

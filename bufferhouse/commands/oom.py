@@ -45,7 +45,7 @@ def oom(
 
     Example: bufferhouse oom train.log /tmp/dumps/2026-11-23
     """
-    from bufferhouse.messages.join import dumps
+    from bufferhouse.messages import join
     from bufferhouse.messages.message import once
     from bufferhouse.oom.finding import explain, without_message
     from bufferhouse.report.oom.text import oom_text
@@ -65,34 +65,35 @@ def oom(
             "bufferhouse: no log is named, and none there is called like one: *.log, *.out, *.err, stderr.txt and so on"
         )
     messages, refused = _read(logs, is_alone=len(logs) == 1 and not held and run is None)
-    findings, candidates, is_partial = [], [], False
+    findings, candidates = [], []
     unread: list[str] = []
     if messages or held or (run is not None and not logs):
         with _connection(held, run, warehouse, wait, unread, may_be_path=asked is None) as (con, named):
             if run is not None and not logs:
-                from bufferhouse.messages.rows import stored
+                from bufferhouse.messages import rows
 
-                messages = stored(con, named.run_id)
-            candidates = dumps(con, named and named.run_name) if con is not None else []
-            is_partial = bool(held) and (bool(unread) or con.execute("FROM raw.rejects LIMIT 1").fetchone() is not None)
-            findings = explain(con, once(messages), candidates)
+                messages, refused = rows.stored(con, named.run_id), rows.refused(con, named.run_id)
+            if con is not None:
+                candidates = join.dumps(con, named and named.run_name)
+                unread += join.unread(con, named and named.run_name)
+            findings = explain(con, once(messages), candidates, has_unread=bool(unread))
     # Of logs that are named beside a run it has other failures, which its own logs tell.
     silent = [] if run is not None and logs else without_message(findings, candidates)
     deliver(
-        oom_text(findings, refused, output_format, silent, is_partial=is_partial),
+        oom_text(findings, refused, output_format, silent, unread=unread),
         None,
-        lambda: _page(findings, refused, silent, run or ", ".join(held) or "no dumps", is_partial),
+        lambda: _page(findings, refused, silent, run or ", ".join(held) or "no dumps", unread),
         html,
         output_format,
     )
-    if refused or is_partial or silent or any(one.message.is_failure for one in findings):
+    if refused or unread or silent or any(one.message.is_failure for one in findings):
         raise typer.Exit(1)
 
 
-def _page(findings: list, refused: list, silent: list, place: str, is_partial: bool) -> str:
+def _page(findings: list, refused: list, silent: list, place: str, unread: list[str]) -> str:
     from bufferhouse.report.oom.page import oom_page  # half a second to import
 
-    return oom_page(findings, refused, silent, warehouse=place, is_partial=is_partial)
+    return oom_page(findings, refused, silent, warehouse=place, unread=unread)
 
 
 Logs = list[Any]

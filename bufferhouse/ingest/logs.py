@@ -17,7 +17,7 @@ from bufferhouse.engine.sql import execute, literal, literals
 from bufferhouse.errors import SourceUnavailable, UsageError, counted, told
 from bufferhouse.messages.join import dumps, join
 from bufferhouse.messages.message import DONATION, Message, Refused, read_messages
-from bufferhouse.messages.rows import TABLES, Row, Unstorable, rows
+from bufferhouse.messages.rows import ROLE, TABLES, Row, Unstorable, rows
 from bufferhouse.query.statements import Record
 from bufferhouse.sources.logs import WHOLE, Log, UntilDamage, opened
 from bufferhouse.tabulate.batch import Batch, ParsedBatch, Refusal
@@ -30,7 +30,7 @@ from bufferhouse.warehouse.warehouse import Warehouse
 from schemas import TABLES as CONTRACTS
 
 _MOST_LOGS, _MOST_MESSAGES = 500, 2000  # of one load
-ROLE, _RULE = "log", "message"  # of the rejects of lines that are refused, and of messages that are damaged
+_RULE = "message"  # of the rejects of ROLE
 
 
 @dataclass(slots=True)

@@ -12,9 +12,9 @@ import zstandard
 from bufferhouse.dump.identity import content_of, read_file_name
 from bufferhouse.engine.sql import execute
 from bufferhouse.errors import UsageError
-from bufferhouse.ingest.logs import ROLE
 from bufferhouse.ingest.pipeline import parse_batch
 from bufferhouse.ingest.read import Limits, ReadBatch
+from bufferhouse.messages.rows import ROLE
 from bufferhouse.redaction import printable
 from bufferhouse.sources.compression import CompressionError, decompressed
 from bufferhouse.tabulate.batch import Sighting

@@ -22,6 +22,7 @@ from bufferhouse.sources.flags import differing
 METRICS = ("reserved", "occupied")
 ANY_GROWTH = Threshold(0.0, 1)
 DONATION_LOST = "donation lost"
+OWN_OTHERS = "its values own other bytes"
 OTHERS = "values that the lock does not list"
 _DIMENSIONS = re.compile(r"\[[^\]]*\]")
 _NOTHING = Space(0, 0, 0, 0, 0, 0, 0, 0, 0)
@@ -259,7 +260,11 @@ def _at_the_peak(old: Space, new: Space, is_reshaped: bool) -> Iterable[Moved]:
 
 
 def _differences(then: Site, now: Site, is_reshaped: bool) -> Iterable[Moved]:
-    """Yield what moved in a site. One operation has values of several layers: of others it is other values' turn."""
+    """Yield what moved in a site. One operation has values of several layers: of others it is other values' turn.
+
+    Of as many values whose largest keeps its shape a lock does not tell whether a smaller one, a slot or its sharing
+    is another.
+    """
     change = now.owned_bytes - then.owned_bytes
     padding = now.layout_padding_bytes - then.layout_padding_bytes
     is_another = not is_reshaped and _DIMENSIONS.findall(now.shape) != _DIMENSIONS.findall(then.shape)
@@ -270,7 +275,7 @@ def _differences(then: Site, now: Site, is_reshaped: bool) -> Iterable[Moved]:
         yield Moved(causes.LIVES_TO_PEAK if change > 0 else causes.FREED_BEFORE, change, now)
     else:
         yield Moved(causes.LAYOUT_PADDING, padding, now)
-        yield Moved(causes.LOGICAL_SIZE if now.shape != then.shape else causes.SHARING, change - padding, now)
+        yield Moved(causes.LOGICAL_SIZE if now.shape != then.shape else OWN_OTHERS, change - padding, now)
 
 
 def _by_key(sites: Iterable[Site], is_reshaped: bool) -> dict[tuple[str, str], Site]:

@@ -20,7 +20,7 @@ from bufferhouse.tabulate.signature import read_signature
 _LAYER = re.compile(r"\[\d+\](?=[\[.])")
 _REFUSED = """
 SELECT source_uri FROM raw.rejects
-WHERE state = 'open' AND run_id IN (SELECT unnest(CAST($run_ids AS BIGINT[])))
+WHERE state = 'open' AND role <> 'log' AND run_id IN (SELECT unnest(CAST($run_ids AS BIGINT[])))
 ORDER BY source_uri
 """
 

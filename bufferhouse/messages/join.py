@@ -10,6 +10,7 @@ import duckdb
 from bufferhouse.engine.sql import execute
 from bufferhouse.messages.figures import range_of
 from bufferhouse.messages.message import ROUNDED_TO, Allocation, Message
+from bufferhouse.messages.rows import ROLE
 from bufferhouse.messages.rules import Parts, is_explained, reproduce
 from bufferhouse.query.statements import Record, ask
 
@@ -48,12 +49,29 @@ def dumps(con: duckdb.DuckDBPyConnection, run_name: str | None = None) -> list[R
     ]
 
 
-def join(con: duckdb.DuckDBPyConnection, message: Message, candidates: Sequence[Record]) -> Joined:
-    """Return the dump that a message is about.
+def unread(con: duckdb.DuckDBPyConnection, run_name: str | None = None) -> list[str]:
+    """Return the dumps that were refused and not taken since, of one run if it is named, each with where and why."""
+    sql = (
+        "SELECT j.source_uri, j.line_number, j.column_number, j.expected, j.found FROM raw.rejects AS j"
+        " INNER JOIN raw.runs AS r ON j.run_id = r.run_id WHERE j.role <> $role AND j.state = 'open'"
+        " AND ($run_name IS NULL OR r.run_name = $run_name) ORDER BY j.source_uri, j.reject_id"
+    )
+    return [
+        f"{uri}{f':{line}:{column}' if line else ''}: expected {expected}, found {found}"
+        for uri, line, column, expected, found in execute(con, sql, role=ROLE, run_name=run_name).fetchall()
+    ]
+
+
+def join(
+    con: duckdb.DuckDBPyConnection, message: Message, candidates: Sequence[Record], *, has_unread: bool = False
+) -> Joined:
+    """Return the dump that a message is about; `has_unread` is whether there are others, which could not be read.
 
     Of several contents that one is taken whose module the message names; else the one whose bytes its main figure is
     the sum of, or which has an allocation of the size that failed, or the instruction that it names.
     """
+    if not candidates and has_unread:
+        return Joined(None, None, "none of those there could be read")
     if not candidates:
         return Joined(None, None, "none is there; XLA writes one with XLA_FLAGS='--xla_dump_to=DIR "
                       "--xla_dump_hlo_as_text', also for a program that does not fit")  # fmt: skip

@@ -496,6 +496,7 @@ MOST_LINES = 10_000  # of one message; a listing has a few hundred
 MOST_MESSAGES = 1000  # of one log that are not the same
 MOST_RANKS = 50_000  # of all of them together
 MOST_REFUSED = 100  # lines of one log, each by itself; the others are counted
+_MORE = " more such lines, the first of them: "
 MOST_OPEN = 100  # messages of one rank at a time, of processes that begin their lines otherwise
 PATIENCE_LINES = 20_000  # of others, until a process that says nothing more has ended its message
 
@@ -516,8 +517,14 @@ def read_messages(file: BinaryIO, log: str = "") -> Iterator[Message | Refused]:
         else:
             more = replace(more or one, count=count - MOST_REFUSED)
     if more is not None:
-        yield replace(more, found=f"{more.count} more such lines, the first of them: {more.found}"[:_SHOWN])
+        yield replace(more, found=f"{more.count}{_MORE}{more.found}"[:_SHOWN])
     yield from once(_without_reports(sorted(reading.ended.values(), key=lambda one: one.line_number)))
+
+
+def count_of(found: str) -> int:
+    """Return for how many lines what was found stands: for those behind the first MOST_REFUSED as one."""
+    count, is_more, _ = found.partition(_MORE)
+    return int(count) if is_more and count.isascii() and count.isdigit() else 1
 
 
 class _Reading:

@@ -12,11 +12,12 @@ import duckdb
 from bufferhouse.dump.identity import key_of
 from bufferhouse.engine.sql import execute
 from bufferhouse.messages.figures import Figure, bytes_shown, nominal
-from bufferhouse.messages.message import Allocation, Message, read_messages
+from bufferhouse.messages.message import Allocation, Message, Refused, count_of, read_messages
 from bufferhouse.messages.rules import capacity_bytes, reproduce
 
 # Tables with rows of messages, besides that of their logs.
 TABLES = ("oom_messages", "oom_figures", "oom_allocations", "oom_ranks")
+ROLE = "log"  # of the rejects of lines that are refused, and of messages that are damaged
 _LARGEST = 2**63 - 1
 
 Place = tuple[int, str, int]
@@ -106,6 +107,21 @@ def stored(con: duckdb.DuckDBPyConnection, run_id: int | None = None) -> list[Me
     for *key, rank in _listed(con, "ranks", "rank_name", run_id):
         found[tuple(key)].ranks.append(rank)
     return list(found.values())
+
+
+def refused(con: duckdb.DuckDBPyConnection, run_id: int) -> list[Refused]:
+    """Return what was refused of the logs of a run and not taken since; a message that is kept says its own faults."""
+    found = execute(
+        con,
+        "SELECT j.line_number, j.column_number, j.expected, j.found, j.source_uri FROM raw.rejects AS j"
+        " WHERE j.role = $role AND j.state = 'open' AND j.run_id = $run_id AND NOT EXISTS (SELECT 1"
+        " FROM staging.oom_messages AS m WHERE m.run_id = j.run_id AND m.relative_path = j.relative_path"
+        " AND m.line_number = j.line_number AND m.fault_text IS NOT NULL)"
+        " ORDER BY j.source_uri, j.line_number, j.reject_id",
+        role=ROLE,
+        run_id=run_id,
+    ).fetchall()
+    return [Refused(*row, count=count_of(row[3])) for row in found]
 
 
 def _listed(con: duckdb.DuckDBPyConnection, table: str, columns: str, run_id: int | None) -> list[Row]:

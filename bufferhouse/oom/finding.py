@@ -24,8 +24,9 @@ class Finding:
 
     `doubt` says why the only dump there, or of the module, may be another program's: then it is not taken apart.
     `parts` are bytes by kind, and what of them is padding or fragmentation. `values` are the largest of the
-    `value_count` at the peak with their worth: by how much it falls without each. `advice` are changes that the dump
-    supports, with the bytes they concern.
+    `value_count` at the peak with their worth: by how much it falls without each; or the first of as many allocations
+    that the message lists. `advice` are changes that the dump supports, with the bytes they concern, and the first of
+    the `of_count` values that they are about.
     """
 
     message: Message
@@ -52,18 +53,33 @@ class Finding:
         rounded, it is what the message prints.
         """
         over = self.message.figure("exceeded")
-        is_exact = any(one.figure == self.message.limit and one.size_bytes is not None for one in self.figures)
-        if None not in (self.needed_bytes, self.capacity_bytes) and (is_exact or over is None):
+        if None not in (self.needed_bytes, self.capacity_bytes) and (self._is_capacity_exact or over is None):
             more = self.needed_bytes - self.capacity_bytes
             if more > 0 or over is None:
                 return more
         return nominal(over.printed) if over else None
 
+    @property
+    def is_over_estimate(self) -> bool:
+        """Whether `over_bytes` are as rough as the capacity is printed; the message does not say them itself."""
+        is_told = self.message.figure("exceeded") is not None
+        return self.over_bytes is not None and not (is_told or self._is_capacity_exact)
+
+    @property
+    def _is_capacity_exact(self) -> bool:
+        return any(one.figure == self.message.limit and one.size_bytes is not None for one in self.figures)
+
 
 def explain(
-    con: duckdb.DuckDBPyConnection | None, messages: Iterable[Message], candidates: Sequence[Record]
+    con: duckdb.DuckDBPyConnection | None,
+    messages: Iterable[Message],
+    candidates: Sequence[Record],
+    *,
+    has_unread: bool = False,
 ) -> list[Finding]:
     """Return a finding for each message; `candidates` are the dumps (`join.dumps`) that it may be about.
+
+    `has_unread` is whether there are dumps besides, which could not be read.
 
     Warnings of donations are about no failure: marts.donation_warnings has them.
     """
@@ -71,21 +87,23 @@ def explain(
     for message in messages:
         if message.dialect == DONATION:
             continue
-        joined = join.join(con, message, candidates)
+        joined = join.join(con, message, candidates, has_unread=has_unread)
         finding = Finding(message, rules.capacity_bytes(message), rules.reproduce(message, joined.parts))
         finding.dump, finding.reason = joined.dump, joined.reason
-        if joined.dump is None:
+        findings.append(finding)
+    taken = {one.dump["dump_id"] for one in findings if one.dump and rules.is_explained(one.figures)}
+    for finding in findings:
+        message, dump = finding.message, finding.dump
+        if dump is None:
             if message.is_failure and message.allocations:
-                finding.values = _listed(None, message, None)
-            findings.append(finding)
+                finding.values, finding.value_count = _listed(None, message, None)
             continue
         if message.dialect in ("T5", "T7"):
-            is_there = join.has_named(con, message, joined.dump["dump_id"])
+            is_there = join.has_named(con, message, dump["dump_id"])
             finding.figures = [one if is_there else _unproved(one) for one in finding.figures]
-        finding.doubt = _doubt(con, finding)
+        finding.doubt = _doubt(con, finding, is_taken=dump["dump_id"] in taken)
         if finding.doubt is None:
             _take_apart(con, finding)
-        findings.append(finding)
     return findings
 
 
@@ -99,15 +117,21 @@ def without_message(findings: Iterable[Finding], candidates: Sequence[Record]) -
 _NOT_THE_SUM = "its bytes are not the sum of what was used"
 
 
-def _doubt(con: duckdb.DuckDBPyConnection, finding: Finding) -> str | None:
-    """Return what speaks against a dump that was taken as the only one there, or the only one of the module."""
+def _doubt(con: duckdb.DuckDBPyConnection, finding: Finding, *, is_taken: bool) -> str | None:
+    """Return what speaks against a dump that was taken as the only one there, or the only one of the module.
+
+    `is_taken` is whether the dump explains a message, this one or another.
+    """
     message, dump_id = finding.message, finding.dump["dump_id"]
     has_sum = any(one.figure.name == "used" and one.found_bytes for one in finding.figures)
     is_other = has_sum and not rules.is_explained(finding.figures)
     if message.module:
         # A module of other sizes has the same name. Of one that failed a newer compiler may add up otherwise.
-        is_other = is_other and message.is_failure and not finding.dump["has_failed"]
-        return f"{_NOT_THE_SUM}, and no file beside it says that it failed" if is_other else None
+        if not (is_other and message.is_failure):
+            return None
+        if is_taken:
+            return f"{_NOT_THE_SUM}, but of what another message says was"
+        return None if finding.dump["has_failed"] else f"{_NOT_THE_SUM}, and no file beside it says that it failed"
     if is_other:
         return _NOT_THE_SUM
     if message.allocations and not join.has_any(con, message.allocations, dump_id):
@@ -131,7 +155,7 @@ def _take_apart(con: duckdb.DuckDBPyConnection, finding: Finding) -> None:
     if not finding.message.is_failure:
         return
     if finding.message.memory_space not in _DEFAULT:
-        finding.values = _listed(con, finding.message, dump_id)
+        finding.values, finding.value_count = _listed(con, finding.message, dump_id)
         return
     at_peak = ask(con, "oom_values", dump_id=dump_id, memory_space=0).records
     moments = Moments(read_space(con, dump_id))
@@ -150,8 +174,11 @@ def _take_apart(con: duckdb.DuckDBPyConnection, finding: Finding) -> None:
     finding.advice = _advice(con, finding, at_peak)
 
 
-def _listed(con: duckdb.DuckDBPyConnection | None, message: Message, dump_id: int | None) -> list[Record]:
-    """Return the allocations that a message lists, with the line of code of each instruction from its dump, if any."""
+def _listed(con: duckdb.DuckDBPyConnection | None, message: Message, dump_id: int | None) -> tuple[list[Record], int]:
+    """Return the first allocations that a message lists, and how many it lists.
+
+    With each comes the line of code of its instruction from the dump, if any.
+    """
     listed = message.allocations or [None]
     found = []
     for one in listed[:VALUES]:
@@ -170,7 +197,7 @@ def _listed(con: duckdb.DuckDBPyConnection | None, message: Message, dump_id: in
                 "source": known[0]["source"] if known else None,
             }
         )
-    return found
+    return found, len(listed)
 
 
 def _advice(con: duckdb.DuckDBPyConnection, finding: Finding, at_peak: Sequence[Record]) -> list[Record]:
@@ -198,7 +225,7 @@ def _advice(con: duckdb.DuckDBPyConnection, finding: Finding, at_peak: Sequence[
     ]  # fmt: skip
     least = (finding.over_bytes or 0) // 100
     told = [
-        {"kind": kind, "change": change, "bytes": size, "of": names[:VALUES]}
+        {"kind": kind, "change": change, "bytes": size, "of": names[:VALUES], "of_count": len(names)}
         for kind, change, size, names in found
         if size > least
     ]
@@ -220,6 +247,7 @@ def record(finding: Finding) -> Record:
         "is_failure": message.is_failure,
         "capacity_bytes": finding.capacity_bytes,
         "over_bytes": finding.over_bytes,
+        "is_over_estimate": finding.is_over_estimate,
         "ranks": message.ranks,
         "other_logs": message.other_logs,
         "faults": message.faults,
@@ -236,5 +264,6 @@ def record(finding: Finding) -> Record:
         ],
         "parts": finding.parts,
         "values": finding.values,
+        "value_count": finding.value_count,
         "advice": finding.advice,
     }

@@ -161,6 +161,16 @@ def test_a_refused_dump_does_not_pass(locked: Path, tmp_path: Path):
     assert ":2:15: expected " in said.err
 
 
+def test_a_line_of_a_log_is_no_dump_that_could_not_be_read(locked: Path, tmp_path: Path):
+    """What an ingest refused of a log stands among the rejects of a run, and says nothing of its dumps."""
+    shutil.copytree(LOCKED / "kept", tmp_path / "night")
+    (tmp_path / "night" / "train.log").write_text("RESOURCE_EXHAUSTED: Ran out of memory on HBM, for once.\n")
+    warehouse = tmp_path / "warehouse.duckdb"
+    assert 1 == call("ingest", tmp_path / "night", "--warehouse", warehouse).code
+    said = call("lock", "--check", "night", "--warehouse", warehouse, "--file", locked, "--format", "json")
+    assert (0, []) == (said.code, json.loads(said.out)["refused"])
+
+
 def test_what_cannot_be_opened_does_not_pass(locked: Path, tmp_path: Path):
     """Nobody knows which programs it holds: an archive cut short, a link that leads nowhere."""
     shutil.copytree(LOCKED / "kept", tmp_path / "kept")

@@ -10,7 +10,7 @@ import pytest
 from bufferhouse.compare.causes import FREED_BEFORE, LIVES_TO_PEAK, LOGICAL_SIZE
 from bufferhouse.compare.compare import GONE, UNCHANGED
 from bufferhouse.config.threshold import Threshold
-from bufferhouse.lock.check import ANY_GROWTH, DONATION_LOST, hold, judge_held
+from bufferhouse.lock.check import ANY_GROWTH, DONATION_LOST, OWN_OTHERS, hold, judge_held
 from bufferhouse.lock.entry import PEAK_SITES, Lock, Site
 from bufferhouse.lock.file import read_lock, write_lock
 from bufferhouse.report.lock.text import lock_text
@@ -59,6 +59,22 @@ def test_another_value_of_an_operation_is_no_change_of_its_shape():
         sides.append(Lock({key: replace(entry, spaces=[whole])}))
     told = [[cause[:2] for cause in hold(*pair).rows[0].causes] for pair in pairwise(sides)]
     assert [[(LIVES_TO_PEAK, 1605632), (FREED_BEFORE, -524288)], [(LOGICAL_SIZE, -802816)]] == told
+
+
+def test_bytes_that_the_largest_shape_does_not_explain_are_not_called_shared(tmp_path: Path):
+    """Of two values of an operation the smaller one grew; elements of four bits are packed from one release on."""
+    [(key, entry)] = [one for one in lock_of("jaxlib-0.9.0").entries.items() if one[1].function == "jit_fft"]
+    [space] = entry.spaces
+    sides = []
+    for small in (40_000, 80_000):
+        site = Site(400_000 + small, "temp", 2, "f32[100000]", "jit(f)/split", "train.py:7")
+        whole = replace(space, reserved_bytes=site.owned_bytes, occupied_peak_bytes=site.owned_bytes, sites=[site])
+        sides.append(Lock({key: replace(entry, spaces=[whole])}))
+    [row] = hold(*sides).rows
+    assert [(OWN_OTHERS, 40_000)] == [cause[:2] for cause in row.causes]
+    held = hold(as_file(tmp_path, lock_of("jaxlib-0.4.13")), lock_of("jaxlib-0.4.25"))
+    [row] = [row for row in held.rows if row.pair.any.program_name == "jit_dt_int4"]
+    assert [(OWN_OTHERS, -50)] * 3 == [cause[:2] for cause in row.causes]
 
 
 def test_a_value_without_an_operation_is_recognised_in_a_reshaped_program():

@@ -316,9 +316,44 @@ def test_dumps_that_cannot_be_read_leave_it_open_whether_one_fitted(tmp_path):
     expected = "Whether a program did not fit is not known: dumps could not be read"
     for place in (tmp_path / dump.name, tmp_path / "cut.tar.gz"):
         said = call("oom", place)
-        assert (1, expected) == (said.code, said.out.strip())
+        assert (1, expected, "1 path of dumps could not be read") == (said.code, *said.out.splitlines()[0:3:2])
+        [told] = json.loads(call("oom", place, "--format", "json").out)["unread_dumps"]
+        assert f"{place}:" == told[: len(str(place)) + 1]
+        assert f"{place}:" in "".join(said.out.splitlines()[3:])
         said = call("oom", place, "--format", "github")
         assert (1, f"::error title=bufferhouse oom::{expected}") == (said.code, said.out.strip())
+
+
+def test_a_run_tells_what_of_it_was_refused(tmp_path):
+    """`oom RUN` ends with 1 as its directory does: of a refused dump, and of a line that nobody understands."""
+    dump = sorted((CHECKOUT / "examples" / "fleet" / "jaxlib-0.9.0").glob("*-buffer-assignment.txt"))[0]
+    warehouse = tmp_path / "warehouse.duckdb"
+    for run, size, line in (
+        ("cut", -100, ""),
+        ("unknown", None, "RESOURCE_EXHAUSTED: Ran out of memory on HBM, for once."),
+    ):
+        (tmp_path / run).mkdir()
+        (tmp_path / run / dump.name).write_bytes(dump.read_bytes()[:size])
+        (tmp_path / run / "train.log").write_text(f"step 1\n{line}\n")
+        call("ingest", tmp_path / run, "--warehouse", warehouse)
+        of_run = call("oom", "--run", run, "--warehouse", warehouse, "--format", "json")
+        of_folder = call("oom", tmp_path / run, "--format", "json")
+        assert (1, json.loads(of_folder.out)) == (of_run.code, json.loads(of_run.out))
+        said = call("oom", "--run", run, "--warehouse", warehouse).out
+        assert "Whether a program did not fit is not known: " == said[:44]
+
+
+def test_a_dump_that_was_refused_is_there(tmp_path):
+    """Nobody says that there is none, and a failure does not hide it."""
+    name = "libtpu-0.0.33/kv"
+    shutil.copytree(log(name).parent, tmp_path / "kv")
+    [dump] = (tmp_path / "kv").glob("*-buffer-assignment.txt")
+    dump.write_bytes(dump.read_bytes()[:-100])
+    found = json.loads(call("oom", tmp_path / "kv", "--format", "json").out)
+    assert ["none of those there could be read"] == [one["reason"] for one in found["findings"] if one["is_failure"]]
+    assert [True] == [one.startswith(f"{dump}:") for one in found["unread_dumps"]]
+    told = call("oom", tmp_path / "kv", "--format", "github").out.splitlines()
+    assert "::error title=bufferhouse oom::1 path of dumps could not be read" == told[-1]
 
 
 def test_dumps_are_taken_from_a_run_of_the_warehouse(tmp_path):
@@ -538,6 +573,17 @@ def test_what_is_too_much_is_as_printed_where_the_capacity_is_rounded(con):
     assert (23_593_254_912, nominal("6.24G")) == (finding.needed_bytes, finding.over_bytes)
 
 
+@pytest.mark.parametrize(("capacity", "is_estimate"), [("15.75G", False), ("15.73G", True)])
+def test_what_is_too_much_is_an_estimate_where_nothing_says_it(con, capacity: str, is_estimate: bool):
+    """A sentence of a later release does not print it, and a limit of somebody's own is known to 5 MiB."""
+    text = log("libtpu-0.0.42.1/outputs_wide").read_text().replace("15.75G", capacity)
+    [message] = [one for one in read_messages(io.BytesIO(text.encode())) if one.is_failure]
+    [finding] = explain(con, [message], held(con, "libtpu-0.0.42.1/outputs_wide"))
+    assert (is_estimate, is_estimate) == (finding.is_over_estimate, record(finding)["is_over_estimate"])
+    said = oom_text([finding], [], "table").splitlines()[2]
+    assert said.endswith(f"HBM of {capacity}, {'about ' if is_estimate else ''}16.3 GiB too much.")
+
+
 def test_what_the_program_takes_itself_speaks_against_no_dump(con):
     """Its global memory is in the main figure and in no dump: the temporaries tell the dump, of several, too."""
     text = with_global(log("libtpu-0.0.33/xent").read_text())
@@ -563,6 +609,29 @@ def test_a_dump_of_the_module_with_other_sizes_is_doubted(con, is_beside: bool):
     said = "its bytes are not the sum of what was used, and no file beside it says that it failed"
     assert (None if is_beside else said, is_beside) == (finding.doubt, bool(finding.values))
     assert [] == [one for one in without_message([finding], [dump]) if not is_beside]
+
+
+def test_of_two_failures_of_one_module_each_has_its_own_dump_or_none(con):
+    """The step failed, was made smaller and failed again: the dump of one of them explains nothing of the other."""
+    text = log("libtpu-0.0.52/temps").read_text()
+    both = io.BytesIO(f"{text}\n{text.replace('28.15G', '36.15G')}".encode())
+    [dump] = held(con, "libtpu-0.0.52/temps")
+    messages = [one for one in read_messages(both) if one.is_failure]
+    found = explain(con, messages, [{**dump, "has_failed": True}])
+    said = "its bytes are not the sum of what was used, but of what another message says was"
+    assert [None, said] == [one.doubt for one in found]
+    assert [True, False] == [bool(one.values) for one in found]
+
+
+def test_without_live_ranges_it_is_said_that_no_peak_is_known(tmp_path):
+    """Its sums are those of the message all the same; values and what could change them are missing for a reason."""
+    shutil.copytree(log("libtpu-0.0.52/temps").parent, tmp_path / "temps")
+    [ranges] = (tmp_path / "temps").glob("*-live-range.txt")
+    ranges.unlink()
+    for place, is_known in ((log("libtpu-0.0.52/temps").parent, True), (tmp_path / "temps", False)):
+        said = " ".join(call("oom", place).out.split())
+        assert (is_known, is_known) == ("Values at the peak" in said, "Padding and fragmentation are parts" in said)
+        assert (not is_known) == ("The dump has no live ranges: which values are alive at the peak" in said)
 
 
 def test_another_figure_of_fragmentation_is_told_beside_ours(found):
@@ -600,6 +669,24 @@ def test_a_failure_of_a_tpu_while_it_runs_is_about_an_allocation(con, size: str,
     assert (finding.dump if doubt is None else None) == among.dump
 
 
+def test_how_many_there_are_is_told_where_the_first_are_shown(con, found):
+    """Of values at the peak, of the values that a change is about, of what a kernel lists, and of ranks."""
+    told = record(found("libtpu-0.0.33/xent"))
+    assert (12, 10) == (told["value_count"], len(told["values"]))
+    assert {"rematerialization": 2, "dtype": 1, "sharding": 0, "donation": 2} == {
+        one["kind"]: one["of_count"] for one in told["advice"]
+    }
+    [kernel] = failures(log("libtpu-0.0.33/pal"))
+    kernel.allocations *= 6
+    kernel.ranks = [f"[rank{number}]:" for number in range(9)]
+    [finding] = explain(con, [kernel], held(con, "libtpu-0.0.33/pal"))
+    said = " ".join(oom_text([finding], [], "table").split())
+    assert (12, 10) == (record(finding)["value_count"], len(finding.values))
+    assert "Of its 12 allocations the first 10 are shown." in said
+    assert "said by 9 ranks: [rank0]:, " in said
+    assert "[rank7]: and 1 more" in said
+
+
 def test_without_a_dump_the_message_is_told(tmp_path):
     """All figures as they are printed, and the allocations that it lists, each with its bytes."""
     path = log("libtpu-0.0.33/xent")
@@ -608,6 +695,21 @@ def test_without_a_dump_the_message_is_told(tmp_path):
     assert ["as printed"] == [line.split("  ")[-1].strip() for line in said.splitlines() if line.startswith("used ")]
     assert [nominal(one.size) for one in finding.message.allocations][:10] == [one["bytes"] for one in finding.values]
     assert "Allocations that the message lists\n" in said
+
+
+def test_all_lines_that_are_not_understood_are_counted(tmp_path):
+    """Those behind the first hundred come as one, and yet their number is told: of the log, and of its run."""
+    lines = [f"RESOURCE_EXHAUSTED: Ran out of memory on HBM, for {number}.\n" for number in range(300)]
+    (tmp_path / "night").mkdir()
+    (tmp_path / "night" / "train.log").write_text("".join(lines))
+    shutil.copytree(log("libtpu-0.0.33/i8").parent, tmp_path / "night" / "dumps")
+    warehouse = tmp_path / "warehouse.duckdb"
+    call("ingest", tmp_path / "night", "--run", "night", "--warehouse", warehouse)
+    of_run = ["--run", "night", "--warehouse", warehouse]
+    for place in ([tmp_path / "night" / "train.log"], of_run):
+        assert "300 lines not understood" in call("oom", *place).out
+        refused = json.loads(call("oom", *place, "--format", "json").out)["refused"]
+        assert (101, 200) == (len(refused), max(one["count"] for one in refused))
 
 
 def test_a_line_that_is_not_understood_is_an_annotation(tmp_path):

@@ -72,10 +72,19 @@ class _Part:
     at_peaks: Sequence[Section] = ()
 
 
-def compare_page(comparison: Comparison, frame: Frame | None = None, links: Sequence[tuple[str, str]] = ()) -> str:
-    """Return the whole page; in a site with `links` to other pages, and without the records of unchanged programs."""
+def compare_page(
+    comparison: Comparison,
+    frame: Frame | None = None,
+    links: Sequence[tuple[str, str]] = (),
+    *,
+    by: Sequence[str] = (),
+) -> str:
+    """Return the whole page; in a site with `links` to other pages, and without the records of unchanged programs.
+
+    `by` adds tables as in `compare_text`.
+    """
     made: dict[str, list[Record]] = {STEPS: [], _MATCHED: [], _ALONE: []}
-    sections = [_part(section, comparison, made) for section in compare_sections(comparison)[1:]]
+    sections = [_part(section, comparison, made) for section in compare_sections(comparison, by=by)[1:]]
     name, loads = title(comparison), [side["loaded_at"] for side in (comparison.before, comparison.after)]
     answers = comparison.answers
     if frame:

@@ -7,7 +7,7 @@ from bufferhouse.messages.message import Refused
 from bufferhouse.oom.finding import Finding
 from bufferhouse.query.statements import Record
 from bufferhouse.report.html.page import page
-from bufferhouse.report.oom.text import oom_sections, refused_section, silent_section, title, told
+from bufferhouse.report.oom.text import oom_sections, refused_section, silent_section, title, told, unread_section
 
 
 def oom_page(
@@ -16,10 +16,10 @@ def oom_page(
     silent: Sequence[Record],
     *,
     warehouse: str,
-    is_partial: bool = False,
+    unread: Sequence[str] = (),
 ) -> str:
-    """Return the whole page; `warehouse` names what the dumps were taken from, `is_partial` as in `oom_text`."""
-    name = title(findings, refused, silent, is_partial=is_partial)
+    """Return the whole page; `warehouse` names what the dumps were taken from, `unread` as in `oom_text`."""
+    name = title(findings, refused, silent, unread=unread)
     return page(
         "oom.html",
         name,
@@ -30,6 +30,7 @@ def oom_page(
             [replace(section, name=f"{section.name}-{number}") for section in oom_sections(finding)]
             for number, finding in enumerate(told(findings), 1)
         ]
-        + ([[silent_section(silent)]] if silent else []),
+        + ([[silent_section(silent)]] if silent else [])
+        + ([[unread_section(unread)]] if unread else []),
         refused=refused_section(refused) if refused else None,
     )

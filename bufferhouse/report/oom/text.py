@@ -9,12 +9,12 @@ from bufferhouse.messages.message import Refused
 from bufferhouse.oom.finding import Finding, record
 from bufferhouse.query.statements import Record
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import human_bytes, printable
+from bufferhouse.report.text.figures import human_bytes, printable, some_of
 from bufferhouse.report.text.github import annotation
 from bufferhouse.report.text.screen import report_text
 from bufferhouse.report.text.sections import Section, plain_json
 
-_MOST_SILENT = 10  # dumps that are named where no message is about them
+_MOST_NAMED = 10  # dumps that no message is about, and paths that could not be read
 _BAR = 24  # characters for the capacity: twice as many and the line between fit a terminal of 80
 _SAID = {
     "T4": "The compiler gave up early, before it assigned buffers: there is no dump, and the figure is its estimate.",
@@ -65,12 +65,12 @@ def oom_text(
     form: str,
     silent: Sequence[Record] = (),
     *,
-    is_partial: bool = False,
+    unread: Sequence[str] = (),
 ) -> str:
     """Return findings as table, markdown, json, or github: annotations of a workflow.
 
-    `silent` are the dumps of programs that did not fit and that no message is about; `is_partial` is whether there are
-    dumps that could not be read.
+    `silent` are the dumps of programs that did not fit and that no message is about; `unread` says of each dump that
+    could not be read where it is and why.
     """
     if form == "json":
         return plain_json(
@@ -79,7 +79,7 @@ def oom_text(
                 "refused": [
                     {
                         "log": one.log, "line": one.line_number, "column": one.column_number, "expected": one.expected,
-                        "found": one.found,
+                        "found": one.found, "count": one.count,
                     }
                     for one in refused
                 ],
@@ -87,13 +87,14 @@ def oom_text(
                     {"program": one["program_name"], "module": one["module_name"], "dump": one["source_uri"]}
                     for one in silent
                 ],
+                "unread_dumps": list(unread),
             }
         )  # fmt: skip
     if form == "github":
         told_ones = [_annotation(one) for one in findings if one.message.is_failure]
         others = [*map(refused_line, refused), *([_silent(silent)] if silent else [])]
-        if is_partial and not (told_ones or others):
-            others = [title(findings, refused, silent, is_partial=True)]
+        if unread:
+            others.append(_unread(unread) if told_ones or others else title(findings, refused, silent, unread=unread))
         told_ones += [annotation("error", one, title="bufferhouse oom") for one in others]
         return "\n".join(told_ones)
     sections = [section for finding in told(findings) for section in oom_sections(finding)]
@@ -101,14 +102,28 @@ def oom_text(
         sections.append(refused_section(refused))
     if silent:
         sections.append(silent_section(silent))
-    return report_text(title(findings, refused, silent, is_partial=is_partial), sections, form)
+    if unread:
+        sections.append(unread_section(unread))
+    return report_text(title(findings, refused, silent, unread=unread), sections, form)
 
 
 def silent_section(silent: Sequence[Record]) -> Section:
     """Return the programs that did not fit, as files beside their dumps say, and that no message is about."""
-    shown = [printable(one["source_uri"]) for one in silent[:_MOST_SILENT]]
-    more = len(silent) - len(shown)
-    return Section(_silent(silent), [*shown, *([f"and {counted(more, 'other')}"] if more else [])], name="silent")
+    return Section(_silent(silent), _first_of([one["source_uri"] for one in silent]), name="silent")
+
+
+def unread_section(unread: Sequence[str]) -> Section:
+    """Return the dumps that could not be read: a message may be about one of them."""
+    return Section(_unread(unread), _first_of(unread), name="unread")
+
+
+def _first_of(lines: Sequence[str]) -> list[str]:
+    more = len(lines) - _MOST_NAMED
+    return [*map(printable, lines[:_MOST_NAMED]), *([f"and {counted(more, 'other')}"] if more > 0 else [])]
+
+
+def _unread(unread: Sequence[str]) -> str:
+    return f"{counted(len(unread), 'path')} of dumps could not be read"
 
 
 def _silent(silent: Sequence[Record]) -> str:
@@ -132,7 +147,7 @@ def refused_line(one: Refused) -> str:
 def _not_read(refused: Sequence[Refused]) -> str:
     """Return how many logs could not be read, and how many lines were not understood."""
     logs = sum(one.line_number is None for one in refused)
-    lines = len(refused) - logs
+    lines = sum(one.count for one in refused if one.line_number is not None)
     said = {f"{counted(logs, 'log')} could not be read": logs, f"{counted(lines, 'line')} not understood": lines}
     return ", ".join(part for part, count in said.items() if count)
 
@@ -144,15 +159,19 @@ def told(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def title(
-    findings: Sequence[Finding], refused: Sequence[Refused], silent: Sequence[Record] = (), *, is_partial: bool = False
+    findings: Sequence[Finding],
+    refused: Sequence[Refused],
+    silent: Sequence[Record] = (),
+    *,
+    unread: Sequence[str] = (),
 ) -> str:
     """Return what was found in one line."""
     failures = sum(one.message.is_failure for one in findings)
     if not failures and silent:
         return f"{counted(len(silent), 'program')} did not fit"
-    if not failures and (refused or is_partial):
-        unread = [_not_read(refused)] * bool(refused) + ["dumps could not be read"] * is_partial
-        return f"Whether a program did not fit is not known: {', '.join(unread)}"
+    if not failures and (refused or unread):
+        missing = [_not_read(refused)] * bool(refused) + ["dumps could not be read"] * bool(unread)
+        return f"Whether a program did not fit is not known: {', '.join(missing)}"
     if not failures:
         return "No failure for lack of memory was found"
     return f"{counted(failures, 'program')} did not fit"
@@ -167,7 +186,8 @@ def verdict(finding: Finding) -> str:
     needed, limit = message.needed, message.limit
     need = human_bytes(finding.needed_bytes) if finding.needed_bytes is not None else needed and needed.printed
     capacity = limit and (human_bytes(limit.size_bytes) if limit.size_bytes is not None else limit.printed)
-    over = f", {human_bytes(finding.over_bytes)} too much" if (finding.over_bytes or 0) > 0 else ""
+    about = "about " if finding.is_over_estimate else ""
+    over = f", {about}{human_bytes(finding.over_bytes)} too much" if (finding.over_bytes or 0) > 0 else ""
     if not message.is_failure:
         return f"{printable(name)}: rematerialization did not reach its limit; it may fit all the same."
     return f"{printable(name)}: {need or 'its values'} do not fit into {space}" + (
@@ -180,10 +200,9 @@ def oom_sections(finding: Finding) -> list[Section]:
     message = finding.message
     lines = [f"{message.dialect} in line {message.line_number:,} of {printable(message.log)}"]
     if message.ranks:
-        lines.append(f"said by {counted(len(message.ranks), 'rank')}: {', '.join(map(printable, message.ranks[:8]))}")
+        lines.append(f"said by {counted(len(message.ranks), 'rank')}: {some_of(message.ranks, 8)}")
     if others := message.other_logs:
-        named = ", ".join(map(printable, others[:8]))
-        lines.append(f"said in {counted(len(others), 'other log')}, too: {named}{', …' if len(others) > 8 else ''}")
+        lines.append(f"said in {counted(len(others), 'other log')}, too: {some_of(others, 8)}")
     lines += [f"The message is not to be relied on: {printable(fault)}." for fault in message.faults]
     if tensorcore := message.figure("tensorcore"):
         sparsecore = message.figure("sparsecore").printed
@@ -234,6 +253,8 @@ def oom_sections(finding: Finding) -> list[Section]:
         sections.append(Section("Allocations that the message lists", [about], _LISTED, finding.values, "values"))
     elif finding.values and message.memory_space not in ("hbm", None):
         about = "A buffer assignment does not hold what a kernel takes while it runs: this is what the message lists."
+        if finding.value_count > len(finding.values):
+            about = f"{about} Of its {finding.value_count:,} allocations the first {len(finding.values)} are shown."
         sections.append(Section("Allocations of the kernel", [about], _KERNEL, finding.values, "values"))
     elif finding.values:
         about = "Worth is by how much the occupied peak falls without the value: the next moment caps it."
@@ -247,7 +268,11 @@ def oom_sections(finding: Finding) -> list[Section]:
 
 
 def _bars_are(finding: Finding) -> list[str]:
-    lines = ["Padding and fragmentation are parts of the others."]
+    lines = [
+        "Padding and fragmentation are parts of the others."
+        if "padding" in finding.parts
+        else "The dump has no live ranges: which values are alive at the peak and what is padding is not known."
+    ]
     if finding.capacity_bytes is not None:
         lines.insert(0, f"The line | is the capacity, {human_bytes(finding.capacity_bytes)}.")
     told = finding.message.figure("hlo_temp_fragmentation")

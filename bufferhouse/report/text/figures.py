@@ -88,8 +88,8 @@ def sentence(said: str) -> str:
     return said[:1].upper() + said[1:] + ("" if said.endswith((".", ")")) else ".")
 
 
-def some_of(names: Collection[str], most: int, limit: int) -> str:
-    """Return the first names, each `printable` within a limit, and how many more there are: a, b and 3 more."""
+def some_of(names: Collection[str], most: int, limit: int | None = None) -> str:
+    """Return the first names, each `printable` within the limit, and how many more there are: a, b and 3 more."""
     named = ", ".join(printable(name, limit) for name in islice(names, most))
     return named if len(names) <= most else f"{named} and {len(names) - most:,} more"
 
