@@ -14,8 +14,8 @@ from bufferhouse.warehouse import reparse as again
 from bufferhouse.warehouse.open import exists, writing
 from bufferhouse.warehouse.reparse import Reparsed
 from bufferhouse.warehouse.reparse import reparse as parse_again
-from flows import callers, events
-from flows.steps import EXPECTED, Held, Progress, leave_summary, outcome, publish, step
+from flows import EXPECTED, callers, events
+from flows.steps import Held, Progress, leave_summary, outcome, publish, step
 
 
 @step(name="reparse")

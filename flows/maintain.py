@@ -16,8 +16,8 @@ from bufferhouse.report.flow_summary import bullets, figures
 from bufferhouse.warehouse import retention, verify, verify_models
 from bufferhouse.warehouse.open import exists, writing
 from bufferhouse.warehouse.warehouse import Compacted
-from flows import callers, events
-from flows.steps import EXPECTED, Held, Progress, leave_summary, outcome, publish, step
+from flows import EXPECTED, callers, events
+from flows.steps import Held, Progress, leave_summary, outcome, publish, step
 
 _DAY_SECONDS = 86400
 

@@ -13,9 +13,12 @@ from prefect import flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId
 from prefect.events.filters import EventFilter, EventNameFilter, EventRelatedFilter
+from prefect.flow_engine import run_flow
+from prefect.logging import get_logger
 from prefect.states import Completed, State
 
 from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.errors import UsageError
 from flows.backfill import backfill
 from flows.events import FAILED_CHECK, REGRESSION, emit_regression
 from flows.fleet_report import fleet_report
@@ -188,6 +191,15 @@ def test_without_a_warehouse_they_fail_at_once(prefect_server, tmp_path, call):
     assert "FAILED" == state.type.value
     assert "there is no warehouse at" in state.message
     assert [] == list(tmp_path.iterdir())
+
+
+def test_a_worker_logs_the_reason_and_no_traceback(prefect_server, tmp_path, caplog):
+    """A worker of Prefect raises what a flow run failed with, and would log it as an unexpected exception."""
+    given = {"warehouse": str(tmp_path / "none.duckdb")}
+    with pytest.raises(UsageError):
+        run_flow(maintain, parameters=given, error_logger=get_logger("engine"))
+    expected = f"there is no warehouse at {tmp_path / 'none.duckdb'}; an ingest makes one"
+    assert [(expected, None)] == [(one.message, one.exc_text) for one in caplog.records if one.levelname == "ERROR"]
 
 
 @pytest.mark.parametrize("call", [maintain, backfill, site, fleet_report], ids=lambda call: call.name)
