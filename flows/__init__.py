@@ -6,6 +6,9 @@ import traceback
 from typing import Any
 
 from bufferhouse import redaction
+from bufferhouse.errors import ModelError, SourceUnavailable, UsageError, WarehouseBusy, WarehouseError
+
+EXPECTED = (UsageError, WarehouseError, ModelError, WarehouseBusy, SourceUnavailable)  # messages that say all there is
 
 # Before Prefect reads them: nothing leaves the machine, a slow machine may take its time to start a server, and a
 # request is tried again for four minutes while the server is away, so that no flow run fails that has begun. A server
@@ -26,14 +29,26 @@ for _name, _value in {
 
 
 def _told(*words: Any, **facts: Any) -> logging.LogRecord:
-    """Return a record of a log; those of Prefect's loggers, ours among them, tell no secret, tracebacks included."""
+    """Return a record of a log; those of Prefect's loggers, ours among them, tell no secret, tracebacks included.
+
+    Of a flow run that failed with a reason they tell the reason: a worker of Prefect logs each as an unexpected
+    exception, with a traceback.
+    """
     record = _made(*words, **facts)
     if record.name.startswith("prefect"):
+        if record.exc_info and _is_reason(error := record.exc_info[1]):
+            record.msg, record.args, record.exc_info = str(error), (), None
         record.msg, record.args = redaction.said(record.getMessage()), ()
         if record.exc_info and record.exc_info[0]:
             record.exc_text = redaction.said("".join(traceback.format_exception(*record.exc_info)).rstrip())
             record.exc_info = None
     return record
+
+
+def _is_reason(error: BaseException | None) -> bool:
+    from prefect.exceptions import FailedRun  # not at the top: Prefect reads its settings when it is imported
+
+    return isinstance(error, (*EXPECTED, FailedRun))
 
 
 _made = logging.getLogRecordFactory()

@@ -8,14 +8,14 @@ from prefect import flow
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
-from bufferhouse.errors import UsageError, counted, or_wait
+from bufferhouse.errors import counted, or_wait
 from bufferhouse.report.flow_summary import bullets, figures
 from bufferhouse.warehouse import reparse as again
-from bufferhouse.warehouse.open import exists, writing
+from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.reparse import Reparsed
 from bufferhouse.warehouse.reparse import reparse as parse_again
-from flows import callers, events
-from flows.steps import EXPECTED, Held, Progress, leave_summary, outcome, publish, step
+from flows import EXPECTED, callers, events
+from flows.steps import Held, Progress, leave_summary, outcome, publish, step
 
 
 @step(name="reparse")
@@ -62,9 +62,8 @@ def backfill(
     """
     started = time.monotonic()
     try:
-        conf, path = callers.chosen(config, settings, warehouse)
-        if not exists(path):
-            raise UsageError(f"there is no warehouse at {path}; an ingest makes one")
+        conf, found_at = callers.chosen(config, settings, warehouse)
+        path = found_at.existing()
         wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
         progress = Progress("backfill-progress", "Share of the chosen dumps that is done.")
         with writing(path, wait=wait) as writer:

@@ -24,6 +24,11 @@ _FREE = {
     *(f"thresholds.{key}" for key in ("failing_share", "rejects", "stale", "failed_check")),
     *(f"retention.{key}" for key in ("keep_runs", "older_than", "compact", "snapshots", "verify_sample")),
 }
+# A deployment has one configuration, that of the machine which made it last.
+_OTHER_MACHINE = (
+    "; where two machines serve on one Prefect server, both need the same configuration, at the same path and with the "
+    "same --set (docs/schedule.md)"
+)
 
 
 class Chosen(NamedTuple):
@@ -58,11 +63,11 @@ def chosen(
         return Chosen(conf, address_of(warehouse) if warehouse else conf.warehouse)
     held = json.loads(os.environ.get(SERVED) or "{}") or {"config": os.environ.get(VARIABLE) or config, "settings": []}
     if config and Path(config).absolute() != Path(held["config"] or "").absolute():
-        raise _refused("config", held["config"], config)
+        raise _refused("config", held["config"], config, _OTHER_MACHINE)
     more = [one for one in settings if one not in held["settings"]]
     for one in more:
         if (key := one.partition("=")[0]).lower() not in _FREE:  # what stands behind it may be a secret
-            raise _refused("settings", f"one of {', '.join(sorted(_FREE))}", key)
+            raise _refused("settings", f"one of {', '.join(sorted(_FREE))}", key, _OTHER_MACHINE)
     conf = configuration.load(configuration.find(held["config"]), flags=[*held["settings"], *more])
     path = address_of(warehouse) if warehouse else conf.warehouse
     if path != conf.warehouse and not path.is_beside(conf.warehouse):
@@ -84,8 +89,9 @@ def _is_deployed() -> bool:
     return bool(context and context.flow_run and context.flow_run.deployment_id)
 
 
-def _refused(name: str, expected: object, found: object) -> UsageError:
-    return UsageError(f"{name}: expected {expected}, found {found}; what is served decides that (docs/security.md)")
+def _refused(name: str, expected: object, found: object, way_out: str = "") -> UsageError:
+    decides = "what is served decides that (docs/security.md)"
+    return UsageError(f"{name}: expected {expected}, found {found}; {decides}{way_out}")
 
 
 def _roots(conf: Config) -> Iterable[str]:

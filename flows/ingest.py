@@ -33,10 +33,10 @@ from bufferhouse.warehouse.address import Address
 from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.run_names import check_new_name
 from bufferhouse.warehouse.warehouse import Warehouse
-from flows import callers, events
+from flows import EXPECTED, callers, events
 from flows.parsers import chosen_workers
 from flows.server import own_authentication
-from flows.steps import EXPECTED, Progress, leave_summary, log, outcome, run_step
+from flows.steps import Progress, leave_summary, log, outcome, run_step
 
 
 def _name() -> str:

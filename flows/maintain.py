@@ -8,16 +8,16 @@ from prefect import flow
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
-from bufferhouse.errors import UsageError, counted, or_wait
+from bufferhouse.errors import counted, or_wait
 from bufferhouse.messages.rows import faults as message_faults
 from bufferhouse.models.checks import run_checks
 from bufferhouse.redaction import printable
 from bufferhouse.report.flow_summary import bullets, figures
 from bufferhouse.warehouse import retention, verify, verify_models
-from bufferhouse.warehouse.open import exists, writing
+from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.warehouse import Compacted
-from flows import callers, events
-from flows.steps import EXPECTED, Held, Progress, leave_summary, outcome, publish, step
+from flows import EXPECTED, callers, events
+from flows.steps import Held, Progress, leave_summary, outcome, publish, step
 
 _DAY_SECONDS = 86400
 
@@ -81,9 +81,8 @@ def maintain(
     """
     started = time.monotonic()
     try:
-        conf, path = callers.chosen(config, settings, warehouse)
-        if not exists(path):
-            raise UsageError(f"there is no warehouse at {path}; an ingest makes one")
+        conf, found_at = callers.chosen(config, settings, warehouse)
+        path = found_at.existing()
         keep = conf["retention"]
         if keep_runs is None and older_than_days is None:
             keep_runs = keep["keep_runs"]

@@ -17,7 +17,8 @@ from bufferhouse.errors import ClusterUnavailable, UsageError
 from bufferhouse.ingest.workers import Workers
 from bufferhouse.tabulate.contents import ParsedContents, Work, parse_contents
 from bufferhouse.version import __version__
-from flows.steps import EXPECTED, Held, step
+from flows import EXPECTED
+from flows.steps import Held, step
 
 _LARGEST_GRAPH = "1 GiB"  # a batch travels with its task, and Dask warns of ten megabytes
 

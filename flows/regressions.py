@@ -28,9 +28,9 @@ from bufferhouse.report.text.figures import human_bytes, printable, sentence, so
 from bufferhouse.report.text.sections import markdown_text
 from bufferhouse.warehouse.address import address_of
 from bufferhouse.warehouse.open import reading
-from flows import callers
+from flows import EXPECTED, callers
 from flows.events import TOLD, emit_lost_donations, emit_regression
-from flows.steps import EXPECTED, Held, leave_summary, outcome, step
+from flows.steps import Held, leave_summary, outcome, step
 
 _SHOWN = 3, 80  # of names, and characters of each
 _TOLD = (

@@ -17,8 +17,8 @@ from bufferhouse.report.site.site import build_site
 from bufferhouse.report.site.target import target_of
 from bufferhouse.report.writing import link_to
 from bufferhouse.warehouse.address import address_of
-from flows import callers, events
-from flows.steps import EXPECTED, Held, leave_link, leave_summary, outcome, step
+from flows import EXPECTED, callers, events
+from flows.steps import Held, leave_link, leave_summary, outcome, step
 
 INDEX, TRENDS = "index.html", "fleet.html"
 

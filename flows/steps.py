@@ -19,11 +19,10 @@ from prefect.exceptions import TerminationSignal
 from prefect.settings import PREFECT_API_REQUEST_TIMEOUT, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 from prefect.states import State
 
-from bufferhouse.errors import ModelError, SourceUnavailable, UsageError, WarehouseBusy, WarehouseError
+from bufferhouse.errors import SourceUnavailable, WarehouseBusy
 from bufferhouse.redaction import cleaned, printable, redacted
 from bufferhouse.warehouse.warehouse import Warehouse
 
-EXPECTED = (UsageError, WarehouseError, ModelError, WarehouseBusy, SourceUnavailable)  # messages that say all there is
 _PERMANENT = (FileNotFoundError, FileExistsError, PermissionError, IsADirectoryError, NotADirectoryError)
 _PATIENCE_SECONDS = 240.0
 _LONGEST_PAUSE_SECONDS = 10.0

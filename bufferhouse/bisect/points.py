@@ -13,6 +13,7 @@ from typing import Any
 
 from bufferhouse.bisect.compile import LOG, compile_into
 from bufferhouse.bisect.environments import CannotInstall, Environments
+from bufferhouse.bisect.modules import own_modules
 from bufferhouse.bisect.search import BAD, GOOD, SKIPPED
 from bufferhouse.engine.sql import execute
 from bufferhouse.errors import UsageError, did_you_mean
@@ -64,8 +65,8 @@ class Asked:
 def signature(asked: Asked) -> str:
     """Return what is compiled, as far as the call tells it: its words, the files that they name, flags, packages.
 
-    Besides, the variables from which a compiler takes flags and JAX its configuration: one such as JAX_ENABLE_X64 makes
-    another program of the same script.
+    Besides, the modules that these files import, and the variables from which a compiler takes flags and JAX its
+    configuration: one such as JAX_ENABLE_X64 makes another program of the same script.
     """
     variables = sorted(
         (name, value)
@@ -74,10 +75,12 @@ def signature(asked: Asked) -> str:
     )
     told = [list(asked.words), variables, list(asked.flags), asked.flags_variable, list(asked.installed)]
     digest = hashlib.sha256(repr(told).encode())
-    for word in asked.words:
+    named = [Path(part) for word in asked.words for part in dict.fromkeys((word, word.partition("=")[2]))]
+    search_path = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    for path in [*named, *own_modules(asked.words, list(search_path))]:
         with suppress(OSError, ValueError):
-            if Path(word).is_file():  # a pipe or a device may have no end
-                with Path(word).open("rb") as file:
+            if path.is_file():  # a pipe or a device may have no end
+                with path.open("rb") as file:
                     while piece := file.read(_PIECE_BYTES):
                         digest.update(piece)
     return digest.hexdigest()[:12]

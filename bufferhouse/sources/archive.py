@@ -56,7 +56,7 @@ class Archive:
 
     path: str
     opened: Callable[[], BinaryIO] | None = None
-    refused: list[str] = field(default_factory=list)
+    refused: list[tuple[str, str]] = field(default_factory=list)
     texts: dict[str, bytes] = field(default_factory=dict)
     text_bytes: int = 0
     links: dict[str, str] = field(default_factory=dict)
@@ -82,11 +82,11 @@ class Archive:
             path = self._place(member.name)
             if path is None:
                 reason = "leaves the archive" if len(member.name) <= _LONGEST_NAME else f"is {len(member.name)} long"
-                self.refused.append(f"{self.base}{member.name[:_LONGEST_NAME]}: the name {reason}")
+                self.refused.append((f"{self.base}{member.name[:_LONGEST_NAME]}", f"the name {reason}"))
                 continue
             if member.link is not None:
                 if (target := self._place(member.link)) is None:
-                    self.refused.append(f"{path}: the link leaves the archive")
+                    self.refused.append((path, "the link leaves the archive"))
                 else:
                     self.links[path] = target
                 continue
@@ -95,7 +95,7 @@ class Archive:
                 self.texts[path] = _first_bytes(member, MOST_RUN_FILE_BYTES + 1)
                 self.text_bytes += len(self.texts[path])
                 if self.text_bytes > _MOST_TEXT_BYTES:
-                    self.refused.append(f"{self.path}: expected at most {_MOST_TEXT_BYTES} bytes in {RUN_FILE} files")
+                    self.refused.append((self.path, f"expected at most {_MOST_TEXT_BYTES} bytes in {RUN_FILE} files"))
                     break
             plain = compression.plain_name(name)
             is_named = "buffer-assignment" in name or plain.endswith(_NAMED) or is_proto(plain)
@@ -118,7 +118,7 @@ class Archive:
                 kept[path] = Entry(self, path, base, target.size_bytes, target.mtime_ns)
                 kept[path].begins_like_a_dump = target.begins_like_a_dump is not False
             elif "buffer-assignment" in path:
-                self.refused.append(f"{path}: the link leads to no dump in the archive")
+                self.refused.append((path, "the link leads to no dump in the archive"))
         yield from kept.values()
 
     def _hold(self, path: str, member: _Member, *, is_untouched: bool) -> None:
@@ -212,7 +212,7 @@ class Archive:
             raise
         except Exception as error:
             if not quiet:
-                self.refused.append(f"{self.path}: the archive is damaged: {_reason(error)}")
+                self.refused.append((self.path, f"the archive is damaged: {_reason(error)}"))
 
 
 def _reason(error: Exception) -> str:

@@ -26,7 +26,7 @@ class Bucket:
     """The objects below an s3:// URL, or the one object of that name."""
 
     url: str
-    refused: list[str] = field(default_factory=list)
+    refused: list[tuple[str, str]] = field(default_factory=list)
     _store: Any = None
 
     @property

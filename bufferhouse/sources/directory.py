@@ -41,9 +41,9 @@ class Entry:
 
 
 class Tree(Protocol):
-    """The operations of a tree of files. `refused` names the files that it does not list, with the reason."""
+    """The operations of a tree of files. `refused` has the paths that it does not list, each with the reason."""
 
-    refused: list[str]
+    refused: list[tuple[str, str]]
 
     def entries(self) -> Iterator[Entry]:
         """List the files."""
@@ -84,7 +84,7 @@ class Directory:
 
     base: str
     only: list[str] | None = None
-    refused: list[str] = field(default_factory=list)
+    refused: list[tuple[str, str]] = field(default_factory=list)
     is_matched: bool = False
 
     def entries(self) -> Iterator[Entry]:
@@ -103,7 +103,7 @@ class Directory:
             except OSError as error:
                 if not self.is_matched:
                     raise UsageError(f"{printable(path)}: {error.strerror}") from None
-                self.refused.append(f"{path}: {error.strerror}")
+                self.refused.append((path, error.strerror))
                 continue
             yield Entry(self, path, os.path.dirname(path) or ".", stat.st_size, storable(stat.st_mtime_ns), True)
 
@@ -118,7 +118,7 @@ class Directory:
                 try:
                     stat = item.stat() if not item.is_symlink() else self._linked(item, root)
                 except OSError as error:
-                    self.refused.append(f"{item.path}: {error.strerror}")
+                    self.refused.append((item.path, error.strerror))
                     continue
                 if stat is not None and S_ISREG(stat.st_mode):
                     yield Entry(self, item.path, self.base, stat.st_size, storable(stat.st_mtime_ns))
@@ -126,7 +126,7 @@ class Directory:
                     # A dangling link: reading it reports that, if its name is that of a dump.
                     yield Entry(self, item.path, self.base, 0, storable(stat.st_mtime_ns))
                 elif stat is not None and not S_ISDIR(stat.st_mode) and item.name.endswith("buffer-assignment.txt"):
-                    self.refused.append(f"{item.path}: expected a file, found a pipe, a socket or a device")
+                    self.refused.append((item.path, "expected a file, found a pipe, a socket or a device"))
             else:
                 pile.pop()
 
@@ -135,13 +135,13 @@ class Directory:
             with os.scandir(directory) as found:
                 return iter(sorted(found, key=attrgetter("name")))
         except OSError as error:
-            self.refused.append(f"{directory}: {error.strerror}")
+            self.refused.append((directory, error.strerror))
             return iter(())
 
     def _linked(self, item: os.DirEntry, root: str) -> os.stat_result | None:
         """Return what a link leads to, itself where that is nothing, None where it leaves the tree."""
         if not f"{os.path.realpath(item.path)}/".startswith(root):
-            self.refused.append(f"{item.path}: the link leaves {self.base}")
+            self.refused.append((item.path, f"the link leaves {self.base}"))
             return None
         return item.stat(follow_symlinks=os.path.exists(item.path))
 

@@ -450,12 +450,12 @@ def _listed(
     for tree in trees:
         for entry in entries_of(tree):
             path = entry.path
-            if not path.isascii() and not _is_text(path):
+            if has_patterns and _is_found(entry) and not _is_wanted(entry, include, exclude):
+                found.ignored_count += 1
+            elif not path.isascii() and not _is_text(path):
                 found.refused.append(f"{path.encode('utf-8', 'backslashreplace').decode()}: the name is not UTF-8")
             elif not is_storable(entry.size_bytes):
                 found.refused.append(f"{path}: it says to have {entry.size_bytes} bytes")
-            elif has_patterns and _is_found(entry) and not _is_wanted(entry, include, exclude):
-                found.ignored_count += 1
             elif len(trees) > 1:
                 place = f"{root_of(entry.base)}/{relative_to(path, entry.base)}"
                 if place not in seen:
@@ -464,7 +464,19 @@ def _listed(
             else:
                 yield entry
             found.has_named_files = found.has_named_files or entry.is_explicit
-        found.refused += tree.refused
+        for path, reason in tree.refused:
+            if _is_excluded(path, tree.base, exclude):
+                found.ignored_count += 1
+            else:
+                found.refused.append(f"{path}: {reason}")
+
+
+def _is_excluded(path: str, base: str, exclude: Sequence[str]) -> bool:
+    """Say whether a path below a source, of a file or a folder that cannot be listed, matches a glob of `exclude`."""
+    relative = relative_to(path, base) if exclude and path.startswith(base) else ""
+    # What excludes all files of a folder excludes the folder.
+    names = (relative, f"{relative}/", relative.rsplit("/", 1)[-1])
+    return bool(relative) and any(fnmatch(name, pattern) for pattern in exclude for name in names)
 
 
 def _is_text(name: str) -> bool:

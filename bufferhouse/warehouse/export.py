@@ -17,7 +17,7 @@ from bufferhouse.paths import replacing
 from bufferhouse.redaction import printable
 from bufferhouse.sources.compression import plain_name
 from bufferhouse.warehouse.restore import chunks, rendered
-from bufferhouse.warehouse.run_names import find
+from bufferhouse.warehouse.run_names import find, without_dumps
 
 _NAME_BYTES = 255  # of one name, and of a whole path below the folder: what file systems take
 _PATH_BYTES = 2000
@@ -55,7 +55,7 @@ def choose(con: duckdb.DuckDBPyConnection, *, dump_id: int | None = None, run: s
     if not rows and dump_id is not None:
         raise UsageError(f"there is no dump {dump_id} in the warehouse")
     if not rows and run is not None:
-        raise UsageError(f"the run {run!r} has no dumps; see: bufferhouse runs ls")
+        raise without_dumps(con, run)
     return rows
 
 

@@ -105,6 +105,17 @@ def find(con: duckdb.DuckDBPyConnection, word: str) -> Named:
     raise UsageError(f"there is no run {_said(word)}{hint}")
 
 
+def without_dumps(con: duckdb.DuckDBPyConnection, run_name: str) -> UsageError:
+    """Return the error for a run of which no dump was loaded: whether dumps of it were refused, and what lists them."""
+    [(refused,)] = execute(
+        con,
+        "SELECT COUNT(*) FROM raw.rejects JOIN raw.runs USING (run_id) WHERE run_name = $name AND state = 'open'",
+        name=run_name,
+    ).fetchall()
+    why = f", {counted(refused, 'reject')}; list them with: bufferhouse rejects ls" if refused else ""
+    return UsageError(f"the run {_said(run_name)} has no dumps{why or '; see: bufferhouse runs ls'}")
+
+
 def find_where_no_file(con: duckdb.DuckDBPyConnection, word: str) -> Named:
     """Return the run that a word means where a path could stand, too, and none is there.
 

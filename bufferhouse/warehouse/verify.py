@@ -17,7 +17,7 @@ from bufferhouse.tabulate.batch import COLUMNS, SHAPE_COLUMNS, Batch
 from bufferhouse.tabulate.contents import parse_contents
 from bufferhouse.tabulate.memory import collector_paused
 from bufferhouse.warehouse.restore import ORDER, chunks, rendered
-from bufferhouse.warehouse.run_names import find
+from bufferhouse.warehouse.run_names import find, without_dumps
 from bufferhouse.warehouse.verify_observations import Fault, one_each, sighting_faults
 
 
@@ -25,7 +25,7 @@ def chosen_dumps(con: duckdb.DuckDBPyConnection, *, sample: int | None = None, r
     """Return the dumps to prove: all, those of a run, or some of them chosen at random.
 
     Raises:
-        UsageError: there is no such run, or several.
+        UsageError: there is no such run, or several, or it has no dumps: none proved is no proof.
     """
     run = None if run is None else find(con, run).run_name
     rows = execute(
@@ -34,6 +34,8 @@ def chosen_dumps(con: duckdb.DuckDBPyConnection, *, sample: int | None = None, r
         " AS o JOIN raw.runs AS r USING (run_id) WHERE r.run_name = $run) ORDER BY rowid",
         run=run,
     ).fetchall()
+    if not rows and run is not None:
+        raise without_dumps(con, run)
     ids = [dump_id for (dump_id,) in rows]
     return ids if sample is None or sample >= len(ids) else random.sample(ids, sample)
 

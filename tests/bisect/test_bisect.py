@@ -216,6 +216,45 @@ def test_what_a_call_gives_signs_its_runs(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert len(signed) == len(set(signed))
 
 
+def test_what_a_script_imports_signs_its_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """Modules beside it, those of packages and of $PYTHONPATH, directly or through others; installed ones do not."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", f"more{os.pathsep}site-packages")
+    files = {
+        "job.py": "import json, numpy\nfrom model import layers\nimport flat\nif flat:\n  from shared.sizes import N",
+        "model/__init__.py": "",
+        "model/layers.py": "from . import attention\nfrom .. import beyond\nfrom .deep.heads import heads",
+        "model/attention.py": "print 'for another Python'",
+        "model/deep/heads.py": "import job",  # a package without __init__.py; and a circle
+        "flat.py": "",
+        "more/shared/sizes.py": "N = 4",
+        "tool/__init__.py": "",
+        "tool/__main__.py": "import flat",
+        "config.toml": "",
+        "other.py": "",
+        "site-packages/numpy.py": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+
+    def signing(*words: str) -> set[str]:
+        asked = Asked("jit_f", "jaxlib", ["1", "2"], ["python", *words])
+        signed, found = signature(asked), set()
+        for name, text in files.items():
+            (tmp_path / name).write_text(f"{text}\n# changed")
+            found |= {name} if signature(asked) != signed else set()
+            (tmp_path / name).write_text(text)
+        return found
+
+    others = {"config.toml", "other.py", "site-packages/numpy.py"}
+    of_job = files.keys() - others - {"tool/__init__.py", "tool/__main__.py"}
+    assert of_job == signing("job.py")
+    assert of_job | {"config.toml"} == signing(str(tmp_path / "job.py"), "--config=config.toml")
+    assert of_job == signing("-c", "import job")
+    assert {"tool/__init__.py", "tool/__main__.py", "flat.py"} == signing("-m", "tool")
+
+
 def test_a_peak_that_no_live_range_tells_is_not_zero(tmp_path: Path):
     """The point is skipped, with the reason; at the good end there is nothing to compare with."""
     script = tmp_path / "compile_it.py"

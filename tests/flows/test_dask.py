@@ -19,9 +19,10 @@ from bufferhouse.ingest.read import Limits
 from bufferhouse.ingest.source import Source
 from bufferhouse.ingest.workers import Workers
 from bufferhouse.warehouse.open import writing
+from flows import EXPECTED
 from flows.ingest import ingest
 from flows.parsers import Cluster
-from flows.steps import EXPECTED, run_step
+from flows.steps import run_step
 from tests.flows.clock import free_port
 from tests.ingests import write_dumps
 from tests.warehouses import differences

@@ -13,9 +13,12 @@ from prefect import flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId
 from prefect.events.filters import EventFilter, EventNameFilter, EventRelatedFilter
+from prefect.flow_engine import run_flow
+from prefect.logging import get_logger
 from prefect.states import Completed, State
 
 from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.errors import UsageError
 from flows.backfill import backfill
 from flows.events import FAILED_CHECK, REGRESSION, emit_regression
 from flows.fleet_report import fleet_report
@@ -183,11 +186,22 @@ def test_the_site_lies_in_its_folder_with_links_to_it(prefect_server, warehouse,
 
 @pytest.mark.parametrize("call", [maintain, backfill, site, fleet_report], ids=lambda call: call.name)
 def test_without_a_warehouse_they_fail_at_once(prefect_server, tmp_path, call):
-    """The message says what makes one, and none is made."""
-    state = call(warehouse=str(tmp_path / "none.duckdb"), return_state=True)
+    """The message has the command that makes one, and none is made."""
+    path = tmp_path / "none.duckdb"
+    state = call(warehouse=str(path), return_state=True)
     assert "FAILED" == state.type.value
-    assert "there is no warehouse at" in state.message
+    way_out = f"make one with: bufferhouse ingest SOURCE --warehouse {path}"
+    assert f"there is no warehouse at {path}; {way_out}" == state.message
     assert [] == list(tmp_path.iterdir())
+
+
+def test_a_worker_logs_the_reason_and_no_traceback(prefect_server, tmp_path, caplog):
+    """A worker of Prefect raises what a flow run failed with, and would log it as an unexpected exception."""
+    given = {"warehouse": str(tmp_path / "none.duckdb")}
+    with pytest.raises(UsageError):
+        run_flow(maintain, parameters=given, error_logger=get_logger("engine"))
+    errors = [one for one in caplog.records if one.levelname == "ERROR"]
+    assert [(True, None)] == [(one.message.startswith("there is no warehouse at"), one.exc_text) for one in errors]
 
 
 @pytest.mark.parametrize("call", [maintain, backfill, site, fleet_report], ids=lambda call: call.name)

@@ -174,6 +174,23 @@ def test_a_caller_may_choose_no_place(clock):
     assert "what is served decides that" in ended[0]["state"]["message"]
 
 
+def test_a_flow_run_of_another_configuration_says_what_two_machines_need(clock):
+    """Two that serve on one Prefect server make the same deployments, each with the path and the --set of its own."""
+    found = clock.ask("deployments/name/fleet_report/bufferhouse")
+    numbers = []
+    for choice in ({"config": "/elsewhere/bufferhouse.toml"}, {"settings": ["schedule.ingest=1h"]}):
+        asked = {"state": {"type": "SCHEDULED"}, "parameters": {**found["parameters"], **choice}}
+        numbers.append(clock.ask(f"deployments/{found['id']}/create_flow_run", asked)["id"])
+    ended = [until(lambda number=number: ended_run(clock, number), "the end of a flow run") for number in numbers]
+    said = [run["state"]["message"] for run in ended]
+    both = "both need the same configuration, at the same path and with the same --set (docs/schedule.md)"
+    assert [True] * 2 == [
+        message.endswith(f"where two machines serve on one Prefect server, {both}") for message in said
+    ]
+    assert said[0].startswith(f"config: expected {clock.config}, found /elsewhere/bufferhouse.toml; ")
+    assert said[1].startswith("settings: expected one of ")
+
+
 def test_nothing_but_loopback_was_contacted(clock, prefect_server):
     """Neither by the server, nor by what serves, nor by flow runs: no telemetry leaves the machine."""
     found = contacts(clock.contacts)

@@ -107,6 +107,34 @@ def test_include_and_exclude_concern_what_a_glob_finds(tmp_path):
         assert 1 == len(discover([tmp_path / "run" / "b-buffer-assignment.txt"], **options).dumps)
 
 
+def test_exclude_concerns_what_cannot_be_looked_at(tmp_path, monkeypatch):
+    """Pipes, links that lead out, folders that may not be listed: they stay, and would be told at each look."""
+    write(tmp_path / "run" / "x-buffer-assignment.txt")
+    os.mkfifo(tmp_path / "run" / "pipe-buffer-assignment.txt")
+    (tmp_path / "run" / "latest").symlink_to("/")
+    write(tmp_path / "run" / os.fsdecode(b"\xff-buffer-assignment.txt"))
+    closed = tmp_path / "run" / "lost+found"
+    closed.mkdir()
+    scandir = os.scandir
+
+    def scan(path):  # root may list any folder
+        if os.fspath(path) == str(closed):
+            raise PermissionError(13, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", scan)
+
+    def told(*exclude: str) -> tuple[int, int]:
+        found = discover([tmp_path / "run"], exclude=exclude)
+        assert 4 == len(found.refused) + found.ignored_count
+        return len(found.dumps), len(found.refused)
+
+    assert (1, 4) == told()
+    assert (1, 3) == told("pipe-*")
+    assert [(1, 3)] * 3 == [told(pattern) for pattern in ("lost+found", "lost+found/*", "lost*")]
+    assert (1, 0) == told("pipe-*", "latest", "lost+found/*", os.fsdecode(b"\xff*"))
+
+
 def test_include_leaves_what_lies_beside_a_dump(tmp_path):
     """Flags, marks of a failure, logs and archives have names of their own; exclude takes them away, too."""
     write(tmp_path / "run" / NAME)

@@ -28,7 +28,7 @@ def test_a_directory_that_cannot_be_listed_is_refused_by_name(tmp_path):
     shutil.rmtree(tmp_path / "b")
     listed += [entry.path for entry in entries]
     assert [str(tmp_path / name / name_of(1)) for name in ("a", "c")] == listed
-    assert [f"{tmp_path}/b: No such file or directory"] == tree.refused
+    assert [(f"{tmp_path}/b", "No such file or directory")] == tree.refused
 
 
 def test_a_file_that_goes_while_it_is_listed_is_refused_by_name(tmp_path):
@@ -40,7 +40,7 @@ def test_a_file_that_goes_while_it_is_listed_is_refused_by_name(tmp_path):
     paths[1].unlink()
     listed += [entry.path for entry in entries]
     assert [str(paths[0]), str(paths[2])] == listed
-    assert [f"{paths[1]}: No such file or directory"] == tree.refused
+    assert [(str(paths[1]), "No such file or directory")] == tree.refused
 
 
 def test_a_pipe_that_is_named_is_a_wrong_call(tmp_path):

@@ -260,9 +260,24 @@ def test_samples_and_runs(own_warehouse):
 
 
 def test_a_warehouse_without_dumps_is_proved(warehouse):
-    """Nothing to prove, nothing wrong."""
+    """Nothing to prove, nothing wrong; why there is nothing is said."""
     outcome = call("verify", "--warehouse", warehouse)
     assert (0, "0 of 0 dumps proved\n") == (outcome.code, outcome.out)
+    assert "bufferhouse: the warehouse has no runs yet; load dumps with: bufferhouse ingest SOURCE\n" == outcome.err
+
+
+def test_a_run_of_which_every_dump_was_refused_is_not_proved(warehouse, tmp_path):
+    """None of none is no proof: exit 2, with what lists the rejects."""
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / f"x{SUFFIX}").write_bytes(small_dump(1)[:-30])
+    ingest(warehouse, tmp_path / "bad")
+    outcome = call("verify", "--run", "bad", "--warehouse", warehouse)
+    assert (2, "") == (outcome.code, outcome.out)
+    way_out = "list them with: bufferhouse rejects ls"
+    assert f"bufferhouse: the run 'bad' has no dumps, 1 reject; {way_out}\n" == outcome.err
+    whole = call("verify", "--warehouse", warehouse)
+    assert (0, "0 of 0 dumps proved\n") == (whole.code, whole.out)
+    assert f"bufferhouse: no dump could be read, 1 reject; {way_out}\n" == whole.err
 
 
 def test_loads_stay_proved_when_runs_are_removed(warehouse, tmp_path):

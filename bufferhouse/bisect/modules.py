@@ -1,0 +1,73 @@
+"""The modules of its own that a command of Python imports: what is compiled may change in any of them."""
+
+import ast
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+
+_INSTALLED = ("site-packages", "dist-packages")  # folders of thousands of modules
+
+
+def own_modules(words: Sequence[str], search_path: Sequence[str] = ()) -> list[Path]:
+    """Return the files that scripts, `-m` and `-c` of a command import, those that these import, and so on.
+
+    They are looked for beside the scripts, for `-m` and `-c` in the working directory, and in the folders of
+    `search_path`, not among installed packages. An import by a name that is computed is not seen.
+    """
+    scripts = [Path(word) for word in words if word.endswith(".py") and Path(word).is_file()]
+    roots = [script.parent for script in scripts]
+    found: dict[Path, None] = {}
+    code = [(script, _content(script)) for script in scripts]
+    for option, word in pairwise(words):
+        if option == "-m":
+            roots.append(Path())
+            found |= dict.fromkeys(_files(Path(), [*word.split("."), "__main__"]))
+        elif option == "-c":
+            roots.append(Path())
+            code.append((Path(word), word.encode()))
+    roots += [folder for folder in map(Path, search_path) if folder.name not in _INSTALLED]
+    code += [(file, _content(file)) for file in found]
+    while code:
+        path, content = code.pop()
+        for folder, names in _imports(path, content):
+            for root in roots if folder is None else [folder]:
+                new = [file for file in _files(root, names) if file not in found]
+                found |= dict.fromkeys(new)
+                code += [(file, _content(file)) for file in new]
+    return list(found)
+
+
+def _content(path: Path) -> bytes:
+    with suppress(OSError):
+        return path.read_bytes()
+    return b""
+
+
+def _imports(path: Path, content: bytes) -> Iterator[tuple[Path | None, list[str]]]:
+    """Yield the parts of each name that a module imports, with the folder that a relative one is looked for in."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            tree = ast.parse(content)
+    except (SyntaxError, ValueError, RecursionError):  # for another Python, or none at all: the command will tell
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((None, one.name.split(".")) for one in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            folder = path.absolute() if node.level else None
+            for _ in range(node.level):
+                folder = folder.parent
+            module = node.module.split(".") if node.module else []
+            yield from ((folder, [*module, one.name]) for one in node.names)
+
+
+def _files(root: Path, names: Sequence[str]) -> Iterator[Path]:
+    """Yield the files that an import of a dotted name reads below a folder: each package on the way, and the module."""
+    folder = root
+    for name in names:
+        for file in (folder / f"{name}.py", folder / name / "__init__.py"):
+            if file.is_file():
+                yield file
+        folder /= name
