@@ -228,6 +228,23 @@ def renewed(warehouse: Path, folder: Path, anew: Path) -> set[str]:
     return {name for name in found if name.endswith(".html") and before.get(name) != found[name]}
 
 
+def test_a_target_that_comes_later_to_a_run_takes_no_address_over(tmp_path: Path):
+    """The address of a program that was sent to somebody shows the same program, whichever target sorts first."""
+    warehouse, folder, run = tmp_path / "own.duckdb", tmp_path / "site", tmp_path / "run"
+    run.mkdir()
+    for number, (stage, size) in enumerate({"sm_8.0_gpu": 64, "cpu": 96, "sm_7.0_gpu": 128}.items()):
+        dump = run / f"module_000{number}.jit_f.{stage}_after_optimizations-buffer-assignment.txt"
+        dump.write_bytes(dump_text([Slot(0, 2, 0, size)]))
+        run_ingest([str(run)], warehouse)
+        built(warehouse, folder)
+    with duckdb.connect(str(warehouse), read_only=True) as con:
+        build_from(con, target_of(str(folder)), WISHES, is_forced=True)
+    assert {"run": "sm_8.0", "run@cpu": "cpu", "run@gpu-sm_7.0": "sm_7.0"} == {
+        path.stem: json.loads(path.read_text())["dump"]["compile_target"] for path in folder.glob("programs/*/*.json")
+    }
+    assert set() == dead_links(folder)
+
+
 def test_a_message_that_comes_later_renews_the_page_of_its_program(tmp_path: Path):
     """No dump is loaded with it, and a message about VMEM says no capacity of the default memory space."""
     warehouse, folder, run = tmp_path / "own.duckdb", tmp_path / "site", tmp_path / "scoped"

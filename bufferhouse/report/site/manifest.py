@@ -37,12 +37,14 @@ class Manifest:
     """The pages of a site, by address: a fingerprint of what each shows, and one of its files.
 
     `inputs` is the fingerprint of all that the last whole build was made from; empty while a build is under way, so
-    that the next one looks at each page. `assets` are the files that pages share.
+    that the next one looks at each page. `assets` are the files that pages share. `targets` has the compile target of
+    each program whose address names none.
     """
 
     inputs: str = ""
     pages: dict[str, tuple[str, str]] = field(default_factory=dict)
     assets: list[str] = field(default_factory=list)
+    targets: dict[str, str | None] = field(default_factory=dict)
 
     @classmethod
     def read(cls, data: bytes | None) -> "Manifest":
@@ -52,13 +54,19 @@ class Manifest:
             if found.get("format") != _FORMAT:
                 return cls()
             pages = {address: (shown, files) for address, (shown, files) in found["pages"].items()}
-            return cls(found["inputs"], pages, list(found["assets"]))
+            return cls(found["inputs"], pages, list(found["assets"]), dict(found.get("targets", {})))
         except (ValueError, TypeError, KeyError, AttributeError):
             return cls()
 
     def written(self) -> bytes:
         """Return the file."""
-        found = {"format": _FORMAT, "inputs": self.inputs, "assets": sorted(self.assets), "pages": self.pages}
+        found = {
+            "format": _FORMAT,
+            "inputs": self.inputs,
+            "assets": sorted(self.assets),
+            "targets": self.targets,
+            "pages": self.pages,
+        }
         return json.dumps(found, separators=(",", ":"), sort_keys=True).encode()
 
 
