@@ -245,6 +245,28 @@ def test_a_target_that_comes_later_to_a_run_takes_no_address_over(tmp_path: Path
     assert set() == dead_links(folder)
 
 
+def test_a_program_that_is_gone_leads_to_its_page_in_the_run_that_has_it(tmp_path: Path):
+    """The run after has the program for the same target, as one of another platform."""
+    warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
+    for name, platform, sizes in (("before", None, {"cpu": [64], "sm_8.0_gpu": [128, 256]}),
+                                  ("after", "cpu", {"cpu": [96], "sm_8.0_gpu": [512]})):  # fmt: skip
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "run.json").write_text(json.dumps({"platform": platform} if platform else {}))
+        for stage, each in sizes.items():
+            for number, size in enumerate(each):
+                dump = f"module_000{number}.jit_f.{stage}_after_optimizations-buffer-assignment.txt"
+                (tmp_path / name / dump).write_bytes(dump_text([Slot(0, 2, 0, size)]))
+        run_ingest([str(tmp_path / name)], warehouse, run_name=name)
+    built(warehouse, folder)
+    found = json.loads((folder / step_address("before", "after").replace(".html", ".json")).read_text())["answers"]
+    rows = [
+        dict(zip(found["compare_programs"]["columns"], row, strict=True)) for row in found["compare_programs"]["rows"]
+    ]
+    assert {64: "after.html", 256: "after@cpu-sm_8.0.html", 128: "before@gpu-sm_8.0.html"} == {
+        row["before_bytes"]: row["program_link"].rpartition("/")[2] for row in rows
+    }
+
+
 def test_a_message_that_comes_later_renews_the_page_of_its_program(tmp_path: Path):
     """No dump is loaded with it, and a message about VMEM says no capacity of the default memory space."""
     warehouse, folder, run = tmp_path / "own.duckdb", tmp_path / "site", tmp_path / "scoped"

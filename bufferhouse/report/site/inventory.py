@@ -137,6 +137,10 @@ class Inventory:
             found[point.run_id].append(point)
         return found
 
+    def pages_in(self, run_id: RunId) -> dict[tuple, str]:
+        """Return the address of the page of each program of a run, by program, compile target and platform."""
+        return {point.compiled[1:]: self.page_of[point.compiled] for point in self.by_run[run_id]}
+
     @cached_property
     def pages_of_run(self) -> dict[RunId, str]:
         """A fingerprint of the programs of each run and their pages, and of what lies beside its dumps."""
