@@ -267,6 +267,22 @@ def test_a_program_that_is_gone_leads_to_its_page_in_the_run_that_has_it(tmp_pat
     }
 
 
+def test_a_script_goes_with_the_last_page_that_needs_it(tmp_path: Path):
+    """The index of one run needs another script than that of two; scripts of pages that stay as they are stay, too."""
+    warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
+    load_sizes(tmp_path, warehouse, {"before": 64})
+    built(warehouse, folder)
+    before = {path.name for path in (folder / "assets").iterdir()}
+    load_sizes(tmp_path, warehouse, {"after": 96})
+    built(warehouse, folder)
+    after = {path.name for path in (folder / "assets").iterdir()}
+    assert before - after
+    needed = {place for page in pages_of(folder) for place in led_to(folder, page) if place.startswith("assets/")}
+    assert {Path(place).name for place in needed} == after
+    built(warehouse, folder, Wishes())
+    assert set() == dead_links(folder)
+
+
 def test_a_message_that_comes_later_renews_the_page_of_its_program(tmp_path: Path):
     """No dump is loaded with it, and a message about VMEM says no capacity of the default memory space."""
     warehouse, folder, run = tmp_path / "own.duckdb", tmp_path / "site", tmp_path / "scoped"
