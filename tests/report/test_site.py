@@ -283,6 +283,20 @@ def test_a_script_goes_with_the_last_page_that_needs_it(tmp_path: Path):
     assert set() == dead_links(folder)
 
 
+def test_a_run_that_comes_late_renews_the_order_of_those_behind_it(tmp_path: Path):
+    """Pages and figures have the place of each run among all, also of those that share no program with it."""
+    warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
+    load_sizes(tmp_path, warehouse, {"new": 64})
+    built(warehouse, folder)
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "run.json").write_text(json.dumps({"started_at": "2020-01-01T00:00:00Z"}))
+    (tmp_path / "old" / "module_0001.jit_g.cpu_after_optimizations-buffer-assignment.txt").write_bytes(
+        dump_text([Slot(0, 2, 0, 96)])
+    )
+    run_ingest([str(tmp_path / "old")], warehouse, run_name="old")
+    assert {"runs/new.html", "programs/jit_f.html"} <= renewed(warehouse, folder, tmp_path / "anew")
+
+
 def test_a_message_that_comes_later_renews_the_page_of_its_program(tmp_path: Path):
     """No dump is loaded with it, and a message about VMEM says no capacity of the default memory space."""
     warehouse, folder, run = tmp_path / "own.duckdb", tmp_path / "site", tmp_path / "scoped"

@@ -40,6 +40,7 @@ _TOLD = [
     *(column.link for column in _HISTORY if column.link),
     *("run_order", "started_at", "program_id", "device_kind", "dump_id", "figure"),
 ]
+_SAID = ("run_name", "compiler", "compiler_version", "started_at", "run_order")  # of a run, in a page
 
 
 class Functions:
@@ -49,10 +50,7 @@ class Functions:
         self._inventory, self._shared = inventory, shared
         self._signatures = {row["program_id"]: row["entry_signature"] for row in signatures}
         self._of_address = {function_address(name): name for name in inventory.functions}
-        self._runs = {
-            run["run_id"]: (run["run_name"], run["compiler"], run["compiler_version"], run["started_at"])
-            for run in inventory.runs
-        }
+        self._runs = {run["run_id"]: tuple(run[name] for name in _SAID) for run in inventory.runs}
         self.wanted = {address: self._shows(name) for address, name in self._of_address.items()}
 
     def make(self, addresses: Sequence[str]) -> Iterator[Made]:
@@ -104,11 +102,11 @@ class Functions:
         )
 
     def _record(self, point: Point, figure: int, has_several: bool) -> Record:
-        name, compiler, version, started_at = self._runs[point.run_id]
+        name, compiler, version, started_at, run_order = self._runs[point.run_id]
         label = printable(point.program_name, 40) + (f" #{str(point.program_id)[:_DIGITS]}" if has_several else "")
         return {
             "run_name": name,
-            "run_order": self._inventory.run_of[point.run_id]["run_order"],
+            "run_order": run_order,
             "started_at": started_at,
             "compiler_version": " ".join(filter(None, (compiler, version))) or None,
             "program_id": point.program_id,

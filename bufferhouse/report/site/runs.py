@@ -64,9 +64,8 @@ class Runs:
 
     def _shows(self, run: Record) -> str:
         points = [(*point, self._inventory.page_of[point.compiled]) for point in self._inventory.by_run[run["run_id"]]]
-        facts = [value for name, value in run.items() if name != "run_order"]
         beside = self._inventory.beside.get(run["run_id"])
-        return fingerprint(code(), facts, points, self._before.get(run["run_id"]), beside)
+        return fingerprint(code(), run, points, self._before.get(run["run_id"]), beside)
 
     def _page(self, run: Record, answers: dict[str, Answer]) -> Made:
         address = run_address(run["run_name"])
