@@ -243,6 +243,10 @@ def test_a_target_that_comes_later_to_a_run_takes_no_address_over(tmp_path: Path
         path.stem: json.loads(path.read_text())["dump"]["compile_target"] for path in folder.glob("programs/*/*.json")
     }
     assert set() == dead_links(folder)
+    listed = re.findall(
+        r'<li><a href="[^"]*/(run[^"]*)\.html">(?:<bdi>)?([^<]*)', (folder / "programs/jit_f.html").read_text()
+    )
+    assert {"run": "run · sm_8.0", "run@cpu": "run · cpu", "run@gpu-sm_7.0": "run · sm_7.0"} == dict(listed)
 
 
 def test_a_program_that_is_gone_leads_to_its_page_in_the_run_that_has_it(tmp_path: Path):

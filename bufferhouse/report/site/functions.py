@@ -1,5 +1,6 @@
 """The pages of functions: all programs of one, and their history over the runs; and the list of all functions."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
@@ -119,17 +120,23 @@ class Functions:
         }
 
     def _program(self, program_id: int, points: Sequence[Point]) -> Record:
-        """Return what the page lists of a program: its signature, and its pages in the order of the runs."""
-        pages: dict[str, str] = {}
+        """Return what the page lists of a program: its signature, and its pages in the order of the runs.
+
+        Of the pages of one run each says its compile target, too.
+        """
+        pages: dict[str, Point] = {}
         runs = self._inventory.run_of
         for point in sorted(points, key=lambda point: runs[point.run_id]["run_order"]):
             if point.program_id == program_id:
-                pages.setdefault(self._inventory.page_of[point.compiled], runs[point.run_id]["run_name"])
-        return {
-            "program_id": program_id,
-            "signature": self._signatures.get(program_id) or "",
-            "pages": [(printable(run, 60), address) for address, run in reversed(pages.items())],
-        }
+                pages.setdefault(self._inventory.page_of[point.compiled], point)
+        counts = Counter(point.run_id for point in pages.values())
+        listed = []
+        for address, point in reversed(pages.items()):
+            target = [point.compile_target or "unknown target"] * (counts[point.run_id] > 1)
+            listed.append(
+                (" · ".join(printable(one, 60) for one in (runs[point.run_id]["run_name"], *target)), address)
+            )
+        return {"program_id": program_id, "signature": self._signatures.get(program_id) or "", "pages": listed}
 
 
 def _figure(point: Point) -> tuple:
