@@ -735,6 +735,25 @@ def test_a_phone_shows_the_first_column_whole(browser, site: Path):
         assert page.ask(width) > 100
 
 
+def test_names_of_runs_leave_each_other_room_in_the_trends_of_a_phone(browser, site: Path):
+    """Vega hides names that overlap, but never the first and the last: two long ones are cut."""
+    labels = """[...document.querySelectorAll('.chart')].map((chart) =>
+      [...chart.querySelectorAll('.role-axis-label text')]
+      .filter((one) => /jaxlib/.test(one.textContent) && getComputedStyle(one).opacity !== '0')
+      .map((one) => one.getBoundingClientRect()).map((box) => [box.left, box.right]))"""
+    with browser.opened(site / "fleet.html") as page:
+        page.call("Emulation.setDeviceMetricsOverride", **PHONE)
+        page.wait_for("[...document.querySelectorAll('.chart svg')].every((one) => one.clientWidth <= innerWidth)")
+        page.frame()
+        charts = page.ask(labels)
+    assert any(len(chart) == 2 for chart in charts)
+    for chart in charts:
+        assert chart == sorted(chart)
+        ends = [end for box in chart for end in box]
+        assert ends == sorted(ends)
+        assert ends == [] or 0 <= ends[0] < ends[-1] <= PHONE["width"]
+
+
 def test_any_two_runs_are_compared_as_they_were_chosen_last(browser, site: Path):
     """A choice whose figures come late draws nothing over a later one."""
     slow, quick = (slug(name) for name in ("jaxlib-0.6.0", "jaxlib-0.7.0"))
