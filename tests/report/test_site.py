@@ -754,6 +754,15 @@ def test_names_of_runs_leave_each_other_room_in_the_trends_of_a_phone(browser, s
         assert ends == [] or 0 <= ends[0] < ends[-1] <= PHONE["width"]
 
 
+def test_the_areas_of_a_moment_are_drawn_anew_where_the_page_becomes_narrow(browser, transformer: Path):
+    """As the timeline is: one pixel of the drawing is one of the page, and its texts can be read."""
+    tree = "document.querySelector('.tree')"
+    with browser.opened(transformer) as page:
+        page.call("Emulation.setDeviceMetricsOverride", **PHONE)
+        page.wait_for(f"document.querySelector('.timeline').timeline.drawnWidth < {PHONE['width']}")
+        assert page.ask(f"{tree}.clientWidth") == page.ask(f"{tree}.firstChild.viewBox.baseVal.width")
+
+
 def test_any_two_runs_are_compared_as_they_were_chosen_last(browser, site: Path):
     """A choice whose figures come late draws nothing over a later one."""
     slow, quick = (slug(name) for name in ("jaxlib-0.6.0", "jaxlib-0.7.0"))
