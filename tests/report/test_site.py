@@ -763,6 +763,15 @@ def test_the_areas_of_a_moment_are_drawn_anew_where_the_page_becomes_narrow(brow
         assert page.ask(f"{tree}.clientWidth") == page.ask(f"{tree}.firstChild.viewBox.baseVal.width")
 
 
+def test_on_paper_a_change_is_not_larger_than_what_changed(browser, site: Path):
+    """It stands below the bytes of the run, in smaller letters."""
+    size = "parseFloat(getComputedStyle({}).fontSize)"
+    change = "document.querySelector('td .change')"
+    with browser.opened(site / "fleet.html") as page:
+        page.call("Emulation.setEmulatedMedia", media="print")
+        assert page.ask(size.format(change)) < page.ask(size.format(f"{change}.closest('td')"))
+
+
 def test_any_two_runs_are_compared_as_they_were_chosen_last(browser, site: Path):
     """A choice whose figures come late draws nothing over a later one."""
     slow, quick = (slug(name) for name in ("jaxlib-0.6.0", "jaxlib-0.7.0"))
