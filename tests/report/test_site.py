@@ -331,6 +331,20 @@ def test_flags_that_are_set_later_renew_the_comparison(tmp_path: Path):
     )
 
 
+def test_a_page_of_triage_whose_steps_moved_does_not_say_that_their_runs_are_gone(tmp_path: Path):
+    """With other compilers the step of two runs is an upgrade, which has a page of its own."""
+    warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
+    load_sizes(tmp_path, warehouse, {"before": 64, "after": 96})
+    built(warehouse, folder)
+    [day] = [page for page in pages_of(folder) if page.startswith("triage/") and page != "triage/index.html"]
+    for number, name in enumerate(("before", "after")):
+        facts = ("compiler=jaxlib", f"compiler_version=0.{number}")
+        assert 0 == call("runs", "set", name, *facts, "--warehouse", warehouse).code
+    built(warehouse, folder)
+    assert (folder / "triage/before..after.html").exists()
+    assert "Another page of triage has these steps now, or their runs" in (folder / day).read_text()
+
+
 def test_a_module_text_beside_the_same_dump_of_another_run_renews_its_page(tmp_path: Path):
     """The page of the first run, to which the other one leads, says the source lines as long as either has them."""
     warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
