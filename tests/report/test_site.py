@@ -228,6 +228,79 @@ def renewed(warehouse: Path, folder: Path, anew: Path) -> set[str]:
     return {name for name in found if name.endswith(".html") and before.get(name) != found[name]}
 
 
+def test_a_target_that_comes_later_to_a_run_takes_no_address_over(tmp_path: Path):
+    """The address of a program that was sent to somebody shows the same program, whichever target sorts first."""
+    warehouse, folder, run = tmp_path / "own.duckdb", tmp_path / "site", tmp_path / "run"
+    run.mkdir()
+    for number, (stage, size) in enumerate({"sm_8.0_gpu": 64, "cpu": 96, "sm_7.0_gpu": 128}.items()):
+        dump = run / f"module_000{number}.jit_f.{stage}_after_optimizations-buffer-assignment.txt"
+        dump.write_bytes(dump_text([Slot(0, 2, 0, size)]))
+        run_ingest([str(run)], warehouse)
+        built(warehouse, folder)
+    with duckdb.connect(str(warehouse), read_only=True) as con:
+        build_from(con, target_of(str(folder)), WISHES, is_forced=True)
+    assert {"run": "sm_8.0", "run@cpu": "cpu", "run@gpu-sm_7.0": "sm_7.0"} == {
+        path.stem: json.loads(path.read_text())["dump"]["compile_target"] for path in folder.glob("programs/*/*.json")
+    }
+    assert set() == dead_links(folder)
+    listed = re.findall(
+        r'<li><a href="[^"]*/(run[^"]*)\.html">(?:<bdi>)?([^<]*)', (folder / "programs/jit_f.html").read_text()
+    )
+    assert {"run": "run · sm_8.0", "run@cpu": "run · cpu", "run@gpu-sm_7.0": "run · sm_7.0"} == dict(listed)
+
+
+def test_a_program_that_is_gone_leads_to_its_page_in_the_run_that_has_it(tmp_path: Path):
+    """The run after has the program for the same target, as one of another platform."""
+    warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
+    for name, platform, sizes in (("before", None, {"cpu": [64], "sm_8.0_gpu": [128, 256]}),
+                                  ("after", "cpu", {"cpu": [96], "sm_8.0_gpu": [512]})):  # fmt: skip
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "run.json").write_text(json.dumps({"platform": platform} if platform else {}))
+        for stage, each in sizes.items():
+            for number, size in enumerate(each):
+                dump = f"module_000{number}.jit_f.{stage}_after_optimizations-buffer-assignment.txt"
+                (tmp_path / name / dump).write_bytes(dump_text([Slot(0, 2, 0, size)]))
+        run_ingest([str(tmp_path / name)], warehouse, run_name=name)
+    built(warehouse, folder)
+    found = json.loads((folder / step_address("before", "after").replace(".html", ".json")).read_text())["answers"]
+    rows = [
+        dict(zip(found["compare_programs"]["columns"], row, strict=True)) for row in found["compare_programs"]["rows"]
+    ]
+    assert {64: "after.html", 256: "after@cpu-sm_8.0.html", 128: "before@gpu-sm_8.0.html"} == {
+        row["before_bytes"]: row["program_link"].rpartition("/")[2] for row in rows
+    }
+
+
+def test_a_script_goes_with_the_last_page_that_needs_it(tmp_path: Path):
+    """The index of one run needs another script than that of two; scripts of pages that stay as they are stay, too."""
+    warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
+    load_sizes(tmp_path, warehouse, {"before": 64})
+    built(warehouse, folder)
+    before = {path.name for path in (folder / "assets").iterdir()}
+    load_sizes(tmp_path, warehouse, {"after": 96})
+    built(warehouse, folder)
+    after = {path.name for path in (folder / "assets").iterdir()}
+    assert before - after
+    needed = {place for page in pages_of(folder) for place in led_to(folder, page) if place.startswith("assets/")}
+    assert {Path(place).name for place in needed} == after
+    built(warehouse, folder, Wishes())
+    assert set() == dead_links(folder)
+
+
+def test_a_run_that_comes_late_renews_the_order_of_those_behind_it(tmp_path: Path):
+    """Pages and figures have the place of each run among all, also of those that share no program with it."""
+    warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
+    load_sizes(tmp_path, warehouse, {"new": 64})
+    built(warehouse, folder)
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "run.json").write_text(json.dumps({"started_at": "2020-01-01T00:00:00Z"}))
+    (tmp_path / "old" / "module_0001.jit_g.cpu_after_optimizations-buffer-assignment.txt").write_bytes(
+        dump_text([Slot(0, 2, 0, 96)])
+    )
+    run_ingest([str(tmp_path / "old")], warehouse, run_name="old")
+    assert {"runs/new.html", "programs/jit_f.html"} <= renewed(warehouse, folder, tmp_path / "anew")
+
+
 def test_a_message_that_comes_later_renews_the_page_of_its_program(tmp_path: Path):
     """No dump is loaded with it, and a message about VMEM says no capacity of the default memory space."""
     warehouse, folder, run = tmp_path / "own.duckdb", tmp_path / "site", tmp_path / "scoped"
@@ -256,6 +329,20 @@ def test_flags_that_are_set_later_renew_the_comparison(tmp_path: Path):
     assert "compiled with other flags, before: --xla_test_level=0; after: --xla_test_level=1" in (
         (folder / step).read_text()
     )
+
+
+def test_a_page_of_triage_whose_steps_moved_does_not_say_that_their_runs_are_gone(tmp_path: Path):
+    """With other compilers the step of two runs is an upgrade, which has a page of its own."""
+    warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
+    load_sizes(tmp_path, warehouse, {"before": 64, "after": 96})
+    built(warehouse, folder)
+    [day] = [page for page in pages_of(folder) if page.startswith("triage/") and page != "triage/index.html"]
+    for number, name in enumerate(("before", "after")):
+        facts = ("compiler=jaxlib", f"compiler_version=0.{number}")
+        assert 0 == call("runs", "set", name, *facts, "--warehouse", warehouse).code
+    built(warehouse, folder)
+    assert (folder / "triage/before..after.html").exists()
+    assert "Another page of triage has these steps now, or their runs" in (folder / day).read_text()
 
 
 def test_a_module_text_beside_the_same_dump_of_another_run_renews_its_page(tmp_path: Path):
@@ -660,6 +747,43 @@ def test_a_phone_shows_the_first_column_whole(browser, site: Path):
         page.frame()
         width = f"{cells}.find((one) => one.textContent.includes('tpu-v5e-jaxlib-0.8.3')).offsetWidth"
         assert page.ask(width) > 100
+
+
+def test_names_of_runs_leave_each_other_room_in_the_trends_of_a_phone(browser, site: Path):
+    """Vega hides names that overlap, but never the first and the last: two long ones are cut."""
+    labels = """[...document.querySelectorAll('.chart')].map((chart) =>
+      [...chart.querySelectorAll('.role-axis-label text')]
+      .filter((one) => /jaxlib/.test(one.textContent) && getComputedStyle(one).opacity !== '0')
+      .map((one) => one.getBoundingClientRect()).map((box) => [box.left, box.right]))"""
+    with browser.opened(site / "fleet.html") as page:
+        page.call("Emulation.setDeviceMetricsOverride", **PHONE)
+        page.wait_for("[...document.querySelectorAll('.chart svg')].every((one) => one.clientWidth <= innerWidth)")
+        page.frame()
+        charts = page.ask(labels)
+    assert any(len(chart) == 2 for chart in charts)
+    for chart in charts:
+        assert chart == sorted(chart)
+        ends = [end for box in chart for end in box]
+        assert ends == sorted(ends)
+        assert ends == [] or 0 <= ends[0] < ends[-1] <= PHONE["width"]
+
+
+def test_the_areas_of_a_moment_are_drawn_anew_where_the_page_becomes_narrow(browser, transformer: Path):
+    """As the timeline is: one pixel of the drawing is one of the page, and its texts can be read."""
+    tree = "document.querySelector('.tree')"
+    with browser.opened(transformer) as page:
+        page.call("Emulation.setDeviceMetricsOverride", **PHONE)
+        page.wait_for(f"document.querySelector('.timeline').timeline.drawnWidth < {PHONE['width']}")
+        assert page.ask(f"{tree}.clientWidth") == page.ask(f"{tree}.firstChild.viewBox.baseVal.width")
+
+
+def test_on_paper_a_change_is_not_larger_than_what_changed(browser, site: Path):
+    """It stands below the bytes of the run, in smaller letters."""
+    size = "parseFloat(getComputedStyle({}).fontSize)"
+    change = "document.querySelector('td .change')"
+    with browser.opened(site / "fleet.html") as page:
+        page.call("Emulation.setEmulatedMedia", media="print")
+        assert page.ask(size.format(change)) < page.ask(size.format(f"{change}.closest('td')"))
 
 
 def test_any_two_runs_are_compared_as_they_were_chosen_last(browser, site: Path):

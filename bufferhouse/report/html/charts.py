@@ -20,6 +20,8 @@ RUN_LENGTH, PROGRAM_LENGTH = 40, 34  # characters
 ROW = 22  # pixels of a bar
 _BARS = 15  # in a chart
 _TICKS, _BAR_TICKS = 5, 6
+# Pixels of a run's name: Vega hides what overlaps, but never the first and the last, which share the width of a phone.
+_RUN_WIDTH = "min(220, 0.45 * width)"
 Axis = TypeVar("Axis", alt.X, alt.Y)
 _WIDE_RANGE = 8  # from this ratio on, programs share an axis only if it is logarithmic
 
@@ -114,8 +116,8 @@ def over_runs(
     """Return a chart of `rows` with a place for each run; pointed at, a row tells `texts`, its run and its bytes."""
     crowded = sum(map(len, runs)) > 110
     axis = alt.Axis(
-        labelAngle=-35 if crowded else 0, labelOverlap="greedy", labelSeparation=6, labelLimit=220, domain=False,
-        ticks=False, labelPadding=padding,
+        labelAngle=-35 if crowded else 0, labelOverlap="greedy", labelSeparation=6, labelLimit=alt.ExprRef(_RUN_WIDTH),
+        domain=False, ticks=False, labelPadding=padding,
     )  # fmt: skip
     return rows.encode(
         x=alt.X("run:O", sort=runs, title=None, scale=alt.Scale(padding=0.4), axis=axis),

@@ -8,10 +8,14 @@ _DIGITS = 10  # of the hash in a file's name
 
 
 class Shared:
-    """Scripts and styles of a site: each a file named by a hash of what is in it, so that it never changes."""
+    """Scripts and styles of a site: each a file named by a hash of what is in it, so that it never changes.
+
+    `used` has the paths of the files that each page needs, by its address.
+    """
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
+        self.used: dict[str, set[str]] = {}
         self._paths: dict[str, str] = {}
 
     def path(self, name: str, suffix: str, content: Callable[[], str]) -> str:
@@ -64,4 +68,6 @@ class Frame:
 
     def keep(self, name: str, suffix: str, content: Callable[[], str]) -> str:
         """Return the address of a shared file, from the page."""
-        return self.root + self.shared.path(name, suffix, content)
+        path = self.shared.path(name, suffix, content)
+        self.shared.used.setdefault(self.address, set()).add(path)
+        return self.root + path

@@ -66,7 +66,10 @@ class Builder:
                 self._add(made, shelf.wanted[made.address])
             self._flush()
         self.manifest.inputs = inputs
+        unused = set(self.manifest.assets) - {name for used in self.manifest.used.values() for name in used}
+        self.manifest.assets = [name for name in self.manifest.assets if name not in unused]
         self._save()
+        self.target.remove(unused)  # last: a manifest that a killed build leaves names no file that is not there
         return self.built
 
     def _todo(self, shelf: Shelf) -> list[str]:
@@ -88,7 +91,7 @@ class Builder:
         if self._progress:
             self._progress(self._done, self._total)
         if self.manifest.pages.get(made.address, ("", ""))[1] == files:
-            self.manifest.pages[made.address] = (shown, files)
+            self._know(made.address, shown, files)
             return
         self._pending.append((made, shown, files))
         self._pending_bytes += len(made.text) + sum(map(len, made.beside.values()))
@@ -105,10 +108,14 @@ class Builder:
         self._write(file for made, _, _ in pending for file in made.beside.items())
         self._write((made.address, made.text.encode("utf-8")) for made, _, _ in pending)
         for made, shown, files in pending:
-            self.manifest.pages[made.address] = (shown, files)
+            self._know(made.address, shown, files)
         self.built.written_count += len(pending)
         if pending and time.monotonic() - self._saved_at > _BETWEEN_MANIFESTS_SECONDS:
             self._save()
+
+    def _know(self, address: str, shown: str, files: str) -> None:
+        self.manifest.pages[address] = (shown, files)
+        self.manifest.used[address] = sorted(self.shared.used.get(address, ()))
 
     def _save(self) -> None:
         self._write([(NAME, self.manifest.written())])

@@ -1,5 +1,6 @@
 """The pages of functions: all programs of one, and their history over the runs; and the list of all functions."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
@@ -40,6 +41,7 @@ _TOLD = [
     *(column.link for column in _HISTORY if column.link),
     *("run_order", "started_at", "program_id", "device_kind", "dump_id", "figure"),
 ]
+_SAID = ("run_name", "compiler", "compiler_version", "started_at", "run_order")  # of a run, in a page
 
 
 class Functions:
@@ -49,10 +51,7 @@ class Functions:
         self._inventory, self._shared = inventory, shared
         self._signatures = {row["program_id"]: row["entry_signature"] for row in signatures}
         self._of_address = {function_address(name): name for name in inventory.functions}
-        self._runs = {
-            run["run_id"]: (run["run_name"], run["compiler"], run["compiler_version"], run["started_at"])
-            for run in inventory.runs
-        }
+        self._runs = {run["run_id"]: tuple(run[name] for name in _SAID) for run in inventory.runs}
         self.wanted = {address: self._shows(name) for address, name in self._of_address.items()}
 
     def make(self, addresses: Sequence[str]) -> Iterator[Made]:
@@ -104,11 +103,11 @@ class Functions:
         )
 
     def _record(self, point: Point, figure: int, has_several: bool) -> Record:
-        name, compiler, version, started_at = self._runs[point.run_id]
+        name, compiler, version, started_at, run_order = self._runs[point.run_id]
         label = printable(point.program_name, 40) + (f" #{str(point.program_id)[:_DIGITS]}" if has_several else "")
         return {
             "run_name": name,
-            "run_order": self._inventory.run_of[point.run_id]["run_order"],
+            "run_order": run_order,
             "started_at": started_at,
             "compiler_version": " ".join(filter(None, (compiler, version))) or None,
             "program_id": point.program_id,
@@ -121,17 +120,23 @@ class Functions:
         }
 
     def _program(self, program_id: int, points: Sequence[Point]) -> Record:
-        """Return what the page lists of a program: its signature, and its pages in the order of the runs."""
-        pages: dict[str, str] = {}
+        """Return what the page lists of a program: its signature, and its pages in the order of the runs.
+
+        Of the pages of one run each says its compile target, too.
+        """
+        pages: dict[str, Point] = {}
         runs = self._inventory.run_of
         for point in sorted(points, key=lambda point: runs[point.run_id]["run_order"]):
             if point.program_id == program_id:
-                pages.setdefault(self._inventory.page_of[point.compiled], runs[point.run_id]["run_name"])
-        return {
-            "program_id": program_id,
-            "signature": self._signatures.get(program_id) or "",
-            "pages": [(printable(run, 60), address) for address, run in reversed(pages.items())],
-        }
+                pages.setdefault(self._inventory.page_of[point.compiled], point)
+        counts = Counter(point.run_id for point in pages.values())
+        listed = []
+        for address, point in reversed(pages.items()):
+            target = [point.compile_target or "unknown target"] * (counts[point.run_id] > 1)
+            listed.append(
+                (" · ".join(printable(one, 60) for one in (runs[point.run_id]["run_name"], *target)), address)
+            )
+        return {"program_id": program_id, "signature": self._signatures.get(program_id) or "", "pages": listed}
 
 
 def _figure(point: Point) -> tuple:

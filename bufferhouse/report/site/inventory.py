@@ -88,30 +88,35 @@ def _facts(run: Record) -> tuple:
 class Inventory:
     """All runs and series of a warehouse. `kept` are addresses that a site has already, and goes on having.
 
-    `beside` has, by run and dump, a fingerprint of what a later load of any run may say of a dump that is known.
+    `targets` has, for each address of a program that names no compile target, the one whose page it is: who comes later
+    to a run takes no address over. `beside` has, by run and dump, a fingerprint of what a later load of any run may say
+    of a dump that is known.
     """
 
     runs: list[Record]
     points: list[Point]
     kept: Iterable[str] = ()
     beside: Mapping[RunId, Mapping[int, str]] = field(default_factory=dict)
+    targets: dict[str, str | None] = field(default_factory=dict)
     run_of: dict[RunId, Record] = field(init=False)
 
     def __post_init__(self) -> None:
         self.run_of = {run["run_id"]: run for run in self.runs}
-        self.kept = set(self.kept)
+        self.kept, self.targets = set(self.kept), dict(self.targets)
         self.page_of: dict[tuple, str] = {}
         self.compiled: dict[str, Compiled] = {}
         self._find_pages()
 
     @classmethod
-    def read(cls, con: duckdb.DuckDBPyConnection, kept: Iterable[str] = ()) -> "Inventory":
+    def read(
+        cls, con: duckdb.DuckDBPyConnection, kept: Iterable[str] = (), targets: Mapping[str, str | None] | None = None
+    ) -> "Inventory":
         """Ask for all of it: three statements, however many pages there are."""
         points = [Point._make(row) for row in ask(con, "site_series").rows]
         beside: dict[RunId, dict[int, str]] = {}
         for run_id, dump_id, shown in ask(con, "site_beside").rows:
             beside.setdefault(run_id, {})[dump_id] = shown
-        return cls(ask(con, "site_runs").records, points, kept, beside)
+        return cls(ask(con, "site_runs").records, points, kept, beside, dict(targets or {}))
 
     @cached_property
     def tracks(self) -> dict[tuple, list[Record]]:
@@ -131,6 +136,10 @@ class Inventory:
         for point in self.points:
             found[point.run_id].append(point)
         return found
+
+    def pages_in(self, run_id: RunId) -> dict[tuple, str]:
+        """Return the address of the page of each program of a run, by program, compile target and platform."""
+        return {point.compiled[1:]: self.page_of[point.compiled] for point in self.by_run[run_id]}
 
     @cached_property
     def pages_of_run(self) -> dict[RunId, str]:
@@ -224,34 +233,38 @@ class Inventory:
             # The lowest memory space decides which dump stands for the run.
             if point.run_id not in of_run or point.memory_space < of_run[point.run_id].memory_space:
                 of_run[point.run_id] = point
-        several = _several(rows)
+        own_of = self._own_addresses(rows)
         for of_run in rows.values():
             before, address = None, ""
             for point in sorted(of_run.values(), key=lambda point: self.run_of[point.run_id]["run_order"]):
-                target = point.compile_target or "unknown"
-                if point.platform not in (None, target):
-                    target = f"{point.platform}-{target}"
-                own = program_address(
-                    point.program_id,
-                    self.run_of[point.run_id]["run_name"],
-                    target if several.get((point.program_id, point.run_id), point.compiled) != point.compiled else None,
-                )
+                own = own_of[point.compiled]
                 if before is None or before.dump_id != point.dump_id or own in self.kept:
                     address = own
                     self.compiled[own] = Compiled(own, point, before)
+                    if own == program_address(point.program_id, self.run_of[point.run_id]["run_name"], None):
+                        self.targets[own] = point.compile_target
                 self.page_of[point.compiled] = address
                 before = point
 
+    def _own_addresses(self, rows: Mapping[tuple, Mapping[int, Point]]) -> dict[tuple, str]:
+        """Return the address of each compiled program: of those of one run all but one name their target."""
+        found: dict[tuple, str] = {}
+        points = [point for of_run in rows.values() for point in of_run.values()]
+        for (program_id, run_id), several in by(attrgetter("program_id", "run_id"), points).items():
+            run_name = self.run_of[run_id]["run_name"]
+            plain = program_address(program_id, run_name, None)
+            named = {point: program_address(program_id, run_name, _target(point)) for point in several}
+            several.sort(key=lambda point: (named[point] in self.kept, str(point.compiled[2:])))
+            has_it = [point for point in several if (plain, point.compile_target) in self.targets.items()]
+            first = (has_it or several)[0]
+            found |= {point.compiled: plain if point is first else named[point] for point in several}
+        return found
 
-def _several(rows: Mapping[tuple, Mapping[int, Point]]) -> dict[tuple, tuple]:
-    """Return, for a program and a run, the one of its compiled programs whose page is called after the run alone."""
-    first: dict[tuple, tuple] = {}
-    for of_run in rows.values():
-        for point in of_run.values():
-            key = (point.program_id, point.run_id)
-            if key not in first or str(point.compiled[2:]) < str(first[key][2:]):
-                first[key] = point.compiled
-    return first
+
+def _target(point: Point) -> str:
+    """Return the word for the target in an address; in one run a compile target is of one platform."""
+    target = point.compile_target or "unknown"
+    return target if point.platform in (None, target) else f"{point.platform}-{target}"
 
 
 # What of a point is a move when it changes: its bytes; another run or order is none.

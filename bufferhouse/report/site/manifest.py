@@ -37,12 +37,15 @@ class Manifest:
     """The pages of a site, by address: a fingerprint of what each shows, and one of its files.
 
     `inputs` is the fingerprint of all that the last whole build was made from; empty while a build is under way, so
-    that the next one looks at each page. `assets` are the files that pages share.
+    that the next one looks at each page. `assets` are the files that pages share, `used` says which of them each page
+    needs. `targets` has the compile target of each program whose address names none.
     """
 
     inputs: str = ""
     pages: dict[str, tuple[str, str]] = field(default_factory=dict)
     assets: list[str] = field(default_factory=list)
+    used: dict[str, list[str]] = field(default_factory=dict)
+    targets: dict[str, str | None] = field(default_factory=dict)
 
     @classmethod
     def read(cls, data: bytes | None) -> "Manifest":
@@ -52,13 +55,24 @@ class Manifest:
             if found.get("format") != _FORMAT:
                 return cls()
             pages = {address: (shown, files) for address, (shown, files) in found["pages"].items()}
-            return cls(found["inputs"], pages, list(found["assets"]))
-        except (ValueError, TypeError, KeyError, AttributeError):
+            assets = list(found["assets"])
+            used = {address: [assets[place] for place in places] for address, places in found.get("used", {}).items()}
+            return cls(found["inputs"], pages, assets, used, dict(found.get("targets", {})))
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError):
             return cls()
 
     def written(self) -> bytes:
         """Return the file."""
-        found = {"format": _FORMAT, "inputs": self.inputs, "assets": sorted(self.assets), "pages": self.pages}
+        assets = sorted(self.assets)
+        places = {asset: place for place, asset in enumerate(assets)}
+        found = {
+            "format": _FORMAT,
+            "inputs": self.inputs,
+            "assets": assets,
+            "used": {address: sorted(places[asset] for asset in used) for address, used in self.used.items()},
+            "targets": self.targets,
+            "pages": self.pages,
+        }
         return json.dumps(found, separators=(",", ":"), sort_keys=True).encode()
 
 

@@ -1,4 +1,4 @@
-"""Pages about what the warehouse no longer holds: a run that was removed, or is called otherwise now."""
+"""Pages about what has no page any more: a run that was removed, is called otherwise or stands elsewhere now."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,16 +8,19 @@ from bufferhouse.report.site.build import Made
 from bufferhouse.report.site.manifest import GONE, Manifest, code, fingerprint
 
 _PLACES = {"runs": "Runs", "programs": "Programs", "compare": "Comparisons", "triage": "Triage"}
+_REMOVED = "It was removed, or has another name now."
 _WHAT = {
-    "runs": "This run is no longer in the warehouse.",
-    "programs": "The run of this page is no longer in the warehouse.",
-    "compare": "One of these runs is no longer in the warehouse.",
-    "triage": "The runs of this page are no longer in the warehouse.",
+    "runs": f"This run is no longer in the warehouse. {_REMOVED}",
+    "programs": "Another page shows this program now, or the run of this page is no longer in the warehouse: removed, "
+    "or under another name.",
+    "compare": f"One of these runs is no longer in the warehouse. {_REMOVED}",
+    "triage": "Another page of triage has these steps now, or their runs are no longer in the warehouse: removed, or "
+    "under other names.",
 }
 
 
 class Pruned:
-    """The pages that a site had, of what is no longer in the warehouse. Their figures stay beside them."""
+    """The pages that a site had and has no more: addresses stay, and the figures stay beside them."""
 
     def __init__(self, shared: Shared, manifest: Manifest, wanted: set[str]) -> None:
         self._shared = shared
@@ -36,7 +39,7 @@ class Pruned:
             frame = Frame(address, _PLACES[folder], self._shared, [(_PLACES[folder], above)])
             text = page(
                 "site_pruned.html",
-                "No longer in the warehouse",
+                "No longer here",
                 {},
                 frame=frame,
                 said=_WHAT[folder],

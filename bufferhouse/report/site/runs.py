@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 
 import duckdb
 
@@ -64,14 +64,13 @@ class Runs:
 
     def _shows(self, run: Record) -> str:
         points = [(*point, self._inventory.page_of[point.compiled]) for point in self._inventory.by_run[run["run_id"]]]
-        facts = [value for name, value in run.items() if name != "run_order"]
         beside = self._inventory.beside.get(run["run_id"])
-        return fingerprint(code(), facts, points, self._before.get(run["run_id"]), beside)
+        return fingerprint(code(), run, points, self._before.get(run["run_id"]), beside)
 
     def _page(self, run: Record, answers: dict[str, Answer]) -> Made:
         address = run_address(run["run_name"])
         points = self._inventory.by_run[run["run_id"]]
-        pages = {(point.program_id, point.compile_target): self._inventory.page_of[point.compiled] for point in points}
+        pages = self._inventory.pages_in(run["run_id"])
         linked = {name: _linked(answer, pages) for name, answer in answers.items()}
         empty = Answer([], [])
         of_run = {"run_facts": linked.pop("run_facts"), "run_before": empty, "run_reshaped": empty, **linked}
@@ -101,11 +100,9 @@ def steps_before(inventory: Inventory) -> dict[int, tuple[str, str]]:
 def _linked(answer: Answer, pages: dict[tuple, str]) -> Answer:
     """Return an answer with the addresses of the programs and functions that it names."""
     columns = answer.columns
-    if "program_id" in columns and "compile_target" in columns:
-        program, target = columns.index("program_id"), columns.index("compile_target")
-        return Answer(
-            [*columns, "program_link"], [(*row, pages.get((row[program], row[target]))) for row in answer.rows]
-        )
+    if "program_id" in columns:
+        compiled = itemgetter(*(columns.index(name) for name in ("program_id", "compile_target", "platform")))
+        return Answer([*columns, "program_link"], [(*row, pages.get(compiled(row))) for row in answer.rows])
     if "program_name" in columns:
         name = columns.index("program_name")
         return Answer([*columns, "function_link"], [(*row, function_address(row[name])) for row in answer.rows])

@@ -117,7 +117,8 @@ def build_from(
         from bufferhouse.report.site.triage import Triage
 
         shared = Shared()
-        inventory = Inventory.read(con, kept=manifest.pages)
+        inventory = Inventory.read(con, kept=manifest.pages, targets=manifest.targets)
+        manifest.targets = inventory.targets
         steps = Steps(con, inventory, shared, target, manifest, wishes.source_url)
         triage = Triage(inventory, steps, wishes.accepted, shared, manifest, inputs)
         shelves = [

@@ -100,12 +100,12 @@ class Steps:
         """Return the programs, each with the address of its page after the step, or before it where it is gone."""
         pages: dict[tuple, str] = {}
         for run_id in step.key:  # the run after wins
-            for point in self._inventory.by_run[run_id]:
-                pages[point.program_id, point.compile_target] = self._inventory.page_of[point.compiled]
+            pages |= self._inventory.pages_in(run_id)
         rows = []
         for row in comparison.programs:
             target = row["after_compile_target"] or row["before_compile_target"]
-            found = pages.get((row["after_program_id"] or row["before_program_id"], target))
+            program_id = row["after_program_id"] or row["before_program_id"]
+            found = pages.get((program_id, target, row["platform"]))
             rows.append({**row, "compile_target": target, "program_link": found})
         return Answer.of(rows)
 

@@ -85,6 +85,19 @@ class Folder:
             except OSError as error:
                 raise unwritable(f"the site cannot be written to {place}", error) from None
 
+    def remove(self, names: Iterable[str]) -> None:
+        """Remove files, there or not.
+
+        Raises:
+            UsageError: one cannot be removed.
+        """
+        for name in names:
+            place = self.path / name
+            try:
+                place.unlink(missing_ok=True)
+            except OSError as error:
+                raise unwritable(f"the site cannot be written to {place}", error) from None
+
     def tidy(self) -> None:
         """Remove what a killed build left half written."""
         for path in self.path.rglob(".*.new"):
@@ -128,6 +141,18 @@ class Bucket:
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             for done in [pool.submit(store.put, name, data, KINDS[name.rpartition(".")[2]]) for name, data in files]:
                 done.result()
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Remove objects, there or not.
+
+        Raises:
+            UsageError, SourceUnavailable: as `bufferhouse.sources.s3.Store.remove`.
+        """
+        from bufferhouse.sources.s3 import Store
+
+        store = Store(self.url)
+        for name in names:
+            store.remove(name)
 
     def tidy(self) -> None:
         """Do nothing: an object is there whole or not at all."""

@@ -105,7 +105,9 @@ class Timeline {
     this.mark = svg("line", { class: "chosen", y1: MARGIN.top, y2: bottom });
     drawing.append(this.pointer, this.mark, this.said);
     this.place.replaceChildren(drawing);
-    if (this.position !== undefined) this.moveMark();
+    if (this.position === undefined) return;
+    this.moveMark();
+    this.drawTree(this.shown);
   }
 
   moveMark() {
@@ -145,7 +147,7 @@ class Timeline {
   list() {
     const words = this.wanted.toLowerCase().split(/\s+/).filter(Boolean);
     const isFound = this.inArea ?? ((value) => words.every((word) => value.words.includes(word)));
-    const shown = this.alive
+    const shown = this.shown = this.alive
       .filter((value) => (!this.kind || value.kind === this.kind) && isFound(value))
       .sort((a, b) => this.owned.get(b) - this.owned.get(a) || a.value_id - b.value_id);
     const bytes = shown.reduce((sum, value) => sum + this.owned.get(value), 0);
