@@ -17,6 +17,9 @@ from bufferhouse.warehouse.reparse import reparse as parse_again
 from flows import EXPECTED, callers, events
 from flows.steps import Held, Progress, leave_summary, outcome, publish, step
 
+_PARSED = "; no dump that was chosen was parsed by another version, and only `every` parses the others again"
+_NO_DUMPS = "; no run that was chosen has dumps"
+
 
 @step(name="reparse")
 def reparse(writer: Held, dump_ids: Held, progress: Held) -> Held:
@@ -90,4 +93,5 @@ def backfill(
     leave_summary("backfill-summary", "\n\n".join(parts), "What the backfill did.")
     if done.refused:
         return Completed(name="Completed with rejects", message=f"{len(done.refused)} of {len(ids)} kept their rows")
-    return Completed(message=f"{counted(done.count, 'dump')}: {work}", data=rows)
+    why_none = "" if ids else _PARSED if is_outdated_only else _NO_DUMPS
+    return Completed(message=f"{counted(done.count, 'dump')}: {work}{why_none}", data=rows)
