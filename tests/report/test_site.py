@@ -93,6 +93,15 @@ def test_all_pages_are_linked_with_each_other_and_with_nothing_else(site: Path):
         assert "script-src 'self';" in policy, page
 
 
+def test_the_padding_of_the_fleet_leads_to_programs_and_runs(site: Path):
+    """As all tables of the trends do: each row to the function and to the run."""
+    _, _, padding = (site / "fleet.html").read_text().partition("<h2>Padding</h2>")
+    rows = padding.partition("<h2>")[0].split('<th scope="row"')[1:]
+    assert rows
+    for row in rows:
+        assert ["programs", "runs"] == re.findall(r'<a href="(\w+)/', row)
+
+
 def test_a_program_page_says_what_a_change_is_worth(browser, site: Path, example: duckdb.DuckDBPyConnection):
     """The ranking of the verb `savings`, and the map after the first edit."""
     program_id, dump_id = example.sql(
