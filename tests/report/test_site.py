@@ -287,6 +287,25 @@ def test_a_script_goes_with_the_last_page_that_needs_it(tmp_path: Path):
     assert set() == dead_links(folder)
 
 
+def test_a_page_of_an_earlier_release_that_is_not_made_anew_keeps_its_scripts(tmp_path: Path):
+    """The catalog has a question no more, and its page stays; the manifest did not say then what a page needs."""
+    warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
+    load_sizes(tmp_path, warehouse, {"before": 64})
+    built(warehouse, folder)
+    text, old = (folder / "catalog/index.html").read_text(), "assets/site-0123456789.css"
+    [style] = re.findall(r"assets/site-\w+\.css", text)
+    (folder / old).write_bytes((folder / style).read_bytes())
+    (folder / "catalog/retired.html").write_text(text.replace(style, old))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["assets"].append(old)
+    manifest["pages"]["catalog/retired.html"] = ["shown", "files"]
+    del manifest["used"]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    with duckdb.connect(str(warehouse), read_only=True) as con:
+        build_from(con, target_of(str(folder)), WISHES, is_forced=True)
+    assert set() == dead_links(folder)
+
+
 def test_a_run_that_comes_late_renews_the_order_of_those_behind_it(tmp_path: Path):
     """Pages and figures have the place of each run among all, also of those that share no program with it."""
     warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
