@@ -267,16 +267,18 @@ def test_a_program_that_may_be_in_a_bad_dump_passes_no_gate(warehouse: Path, tmp
 def test_a_missing_dump_of_a_program_that_is_there_is_no_missing_program(fleet: Path, tmp_path: Path):
     """A further dump is called so, by the gate as by the notice of what is gone."""
     (old,), (new,) = ((fleet / release).glob(f"*.jit_fft.*{SUFFIX}") for release in ("jaxlib-0.4.13", "jaxlib-0.9.0"))
-    for run in ("before", "after"):
-        (tmp_path / run).mkdir()
-        shutil.copy(old, tmp_path / run)
-    shutil.copy(new, tmp_path / "before")
-    (tmp_path / "after" / new.name).write_bytes(b"nonsense\n")
-    told = call("compare", "before", "after", "--from", tmp_path, "--fail-over", "5%", "--format", "github")
     said = "1 further dump of the run before is missing in the run after, where dumps were refused"
-    assert [f"::error title=bufferhouse::{said} (standard error names them): jit_fft"] == [
-        line for line in told.out.splitlines() if line.startswith("::error")
-    ]
+    for folder, there, refused in (("smaller", old, new), ("larger", new, old)):
+        for run in ("before", "after"):
+            (tmp_path / folder / run).mkdir(parents=True)
+            shutil.copy(there, tmp_path / folder / run)
+        shutil.copy(refused, tmp_path / folder / "before")
+        (tmp_path / folder / "after" / refused.name).write_bytes(b"nonsense\n")
+        words = ("compare", "before", "after", "--from", tmp_path / folder, "--fail-over", "5%")
+        told = call(*words, "--format", "github")
+        assert [f"::error title=bufferhouse::{said} (standard error names them): jit_fft"] == [
+            line for line in told.out.splitlines() if line.startswith("::error")
+        ]
 
 
 def test_nothing_need_be_stored(fleet: Path, compare):

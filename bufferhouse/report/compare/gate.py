@@ -195,7 +195,7 @@ def _missing(comparison: Comparison, verdict: Verdict) -> str:
     """Return the sentence about what a refused or unread dump of the run after may hold, and the way out."""
     records = [_record(comparison, row) for row in verdict.missing]
     names = [
-        list(dict.fromkeys(row["program_label"] for row in records if row["is_further_dump"] == is_further))
+        list(dict.fromkeys(row["program_label"] for row in records if _is_further(row) == is_further))
         for is_further in (False, True)
     ]
     things = zip(("program", "further dump"), map(len, names), strict=True)
@@ -208,6 +208,11 @@ def _missing(comparison: Comparison, verdict: Verdict) -> str:
         f"{said} of the run before {is_are} missing in the run after, {why} ({way_out}): "
         f"{some_of(list(dict.fromkeys(chain(*names))), _MOST_NAMED, 120)}"
     )
+
+
+def _is_further(row: Record) -> bool:
+    """Return whether the run after has the program of a missing dump all the same."""
+    return row["is_further_dump"] or row["after_dump_id"] is not None
 
 
 def _unjudged(comparison: Comparison, verdict: Verdict) -> str:
