@@ -108,6 +108,7 @@ def judge(
     refused = [row for row in grown if id(row) not in let_through]
     silenced = {id(row) for row in refused if reshaped == "warn" and row.status == RESHAPED}
     offenders = [row for row in refused if id(row) not in silenced]
+    missing = _missing(rows) if is_partial else []
     return Verdict(
         offenders,
         list(let_through.values()),
@@ -115,7 +116,7 @@ def judge(
         [
             entry
             for entry in accepted
-            if not any(entry.covers(row) for row in (*grown, *ignored, *unknown))
+            if not any(entry.covers(row) for row in (*grown, *ignored, *unknown, *missing))
             and (not is_partial or any(entry.covers(row) for row in known))
         ],
         len(compared),
@@ -123,7 +124,7 @@ def judge(
         [row for row in rows if headroom and headroom.lacks(row)],
         ignored,
         [(row, entry) for row in offenders for entry in accepted if entry.covers(row)],
-        _missing(rows) if is_partial else [],
+        missing,
     )
 
 

@@ -97,6 +97,9 @@ def test_what_a_refused_dump_may_hold_passes_no_gate():
     ):
         verdict = judge(rows, LIMIT, is_partial=is_partial)
         assert (found, not found) == (verdict.missing, verdict.is_passed)
+    entry = Accepted("jit_f", 0, 200 * MIB, "a larger batch")
+    for is_partial, stale in ((True, []), (False, [entry])):
+        assert stale == judge([same, lent], LIMIT, [entry], is_partial=is_partial).stale
 
 
 def test_an_accept_file_is_read(tmp_path: Path):
