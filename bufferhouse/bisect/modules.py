@@ -1,6 +1,7 @@
 """The modules of its own that a command of Python imports: what is compiled may change in any of them."""
 
 import ast
+import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -8,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 _INSTALLED = ("site-packages", "dist-packages")  # folders of thousands of modules
+_LONGEST_LINE = 1 << 10
 
 
 def own_modules(words: Sequence[str], search_path: Sequence[str] = ()) -> list[Path]:
@@ -16,18 +18,20 @@ def own_modules(words: Sequence[str], search_path: Sequence[str] = ()) -> list[P
     They are looked for beside the scripts, for `-m` and `-c` in the working directory, and in the folders of
     `search_path`, not among installed packages. An import by a name that is computed is not seen.
     """
-    scripts = [Path(word) for word in words if word.endswith(".py") and Path(word).is_file()]
+    scripts = [Path(word) for word in words if _is_script(word)]
     roots = [script.parent for script in scripts]
+    searched = [folder for folder in map(Path, search_path) if folder.name not in _INSTALLED]
     found: dict[Path, None] = {}
     code = [(script, _content(script)) for script in scripts]
     for option, word in pairwise(words):
+        if option in ("-m", "-c"):
+            roots.append(Path())
         if option == "-m":
-            roots.append(Path())
-            found |= dict.fromkeys(_files(Path(), [*word.split("."), "__main__"]))
+            names = [*word.split("."), "__main__"]
+            found |= dict.fromkeys(file for root in (Path(), *searched) for file in _files(root, names))
         elif option == "-c":
-            roots.append(Path())
-            code.append((Path(word), word.encode()))
-    roots += [folder for folder in map(Path, search_path) if folder.name not in _INSTALLED]
+            code.append((Path(word), os.fsencode(word)))
+    roots += searched
     code += [(file, _content(file)) for file in found]
     while code:
         path, content = code.pop()
@@ -37,6 +41,18 @@ def own_modules(words: Sequence[str], search_path: Sequence[str] = ()) -> list[P
                 found |= dict.fromkeys(new)
                 code += [(file, _content(file)) for file in new]
     return list(found)
+
+
+def _is_script(word: str) -> bool:
+    """Say whether a word names a file of Python: by its suffix, or by a first line such as `#!/usr/bin/env python3`."""
+    if not os.path.isfile(word):
+        return False
+    if word.endswith(".py"):
+        return True
+    with suppress(OSError), open(word, "rb") as file:
+        first = file.readline(_LONGEST_LINE)
+        return first.startswith(b"#!") and b"python" in first
+    return False
 
 
 def _content(path: Path) -> bytes:
@@ -68,6 +84,6 @@ def _files(root: Path, names: Sequence[str]) -> Iterator[Path]:
     folder = root
     for name in names:
         for file in (folder / f"{name}.py", folder / name / "__init__.py"):
-            if file.is_file():
+            if os.path.isfile(file):  # False, too, where a folder may not be looked into, or a name is too long
                 yield file
         folder /= name

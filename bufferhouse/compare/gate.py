@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bufferhouse.compare.compare import GONE, Compared
+from bufferhouse.compare.groups import by
 from bufferhouse.compare.pairing import RESHAPED
 from bufferhouse.config.load import Config
 from bufferhouse.config.threshold import Threshold
@@ -39,7 +40,7 @@ class Verdict(NamedTuple):
     reshaped programs that grew over the limit and do not count. `tight` are rows that leave
     less room than is asked for. `ignored` are rows of reshaped programs that were not looked at.
     `exceeded` are offenders that take more than an entry about them accepts, with that entry. `missing` are rows of
-    dumps of the run before without a partner, where dumps of the run after are not there to be compared.
+    dumps of the run before without a partner of their own, where dumps of the run after are not there to be compared.
     """
 
     offenders: list[Compared]
@@ -107,6 +108,7 @@ def judge(
     refused = [row for row in grown if id(row) not in let_through]
     silenced = {id(row) for row in refused if reshaped == "warn" and row.status == RESHAPED}
     offenders = [row for row in refused if id(row) not in silenced]
+    missing = _missing(rows) if is_partial else []
     return Verdict(
         offenders,
         list(let_through.values()),
@@ -114,7 +116,7 @@ def judge(
         [
             entry
             for entry in accepted
-            if not any(entry.covers(row) for row in (*grown, *ignored, *unknown))
+            if not any(entry.covers(row) for row in (*grown, *ignored, *unknown, *missing))
             and (not is_partial or any(entry.covers(row) for row in known))
         ],
         len(compared),
@@ -122,8 +124,30 @@ def judge(
         [row for row in rows if headroom and headroom.lacks(row)],
         ignored,
         [(row, entry) for row in offenders for entry in accepted if entry.covers(row)],
-        [row for row in rows if is_partial and row.status == GONE and row.pair.after is None],
+        missing,
     )
+
+
+def _missing(rows: Sequence[Compared]) -> list[Compared]:
+    """Return the rows of dumps of the run before that have none of their own in the run after.
+
+    One that is the largest of its program is compared with a dump that is another one's partner already.
+    """
+    pairs = by(
+        lambda row: (row.pair.after.dump_id, row.pair.after.program_id, row.memory_space), filter(_is_pair, rows)
+    )
+    lent = {
+        id(row)
+        for found in pairs.values()
+        if len(found) > 1 and sum(row.pair.before.dump_count for row in found) > found[0].pair.after.dump_count
+        for row in found
+        if row.pair.before.dump_id != row.pair.after.dump_id
+    }
+    return [row for row in rows if id(row) in lent or (row.status == GONE and row.pair.after is None)]
+
+
+def _is_pair(row: Compared) -> bool:
+    return None not in row.pair[:2]
 
 
 def read_accepted(path: Path) -> list[Accepted]:

@@ -101,12 +101,12 @@ def _parts(dump: Record) -> Parts:
     return Parts(*(dump[name] for name in Parts._fields))
 
 
-_SUMS, SIZES = ("T1", "T2", "T3", "T3b", "T3r"), ("T8", "G1", "G2")  # dialects of which a figure tells the dump
+SUMS, SIZES = ("T1", "T2", "T3", "T3b", "T3r"), ("T8", "G1", "G2")  # dialects of which a figure tells the dump
 
 
 def _explaining(con: duckdb.DuckDBPyConnection, message: Message, candidates: list[Record]) -> list[Record]:
     """Return the dumps that explain a message: by its figure, else by the instruction or shape that it names."""
-    if message.dialect in _SUMS and not message.faults:
+    if message.dialect in SUMS and not message.faults:
         return [one for one in candidates if is_explained(reproduce(message, _parts(one)))]
     if message.dialect in SIZES and not message.faults:
         sized = _sized(con, message)  # one look at all: a run has thousands of dumps, and its log many messages
@@ -116,7 +116,7 @@ def _explaining(con: duckdb.DuckDBPyConnection, message: Message, candidates: li
 
 def _why_none(message: Message) -> str:
     """Say what none of several dumps has, or that the message tells none of them."""
-    if message.dialect in _SUMS and not message.faults:
+    if message.dialect in SUMS and not message.faults:
         return "none of those there has bytes that its figures are the sum of"
     if message.dialect in SIZES and not message.faults:
         return f"none of those there has an allocation of just {allocated(message)}"

@@ -91,7 +91,9 @@ def explain(
         finding = Finding(message, rules.capacity_bytes(message), rules.reproduce(message, joined.parts))
         finding.dump, finding.reason = joined.dump, joined.reason
         findings.append(finding)
-    taken = {one.dump["dump_id"] for one in findings if one.dump and rules.is_explained(one.figures)}
+    # The sum of what a kernel takes is that of the message alone, and tells no dump.
+    summed = [one for one in findings if one.dump and one.message.dialect in join.SUMS]
+    taken = {one.dump["dump_id"] for one in summed if rules.is_explained(one.figures)}
     for finding in findings:
         message, dump = finding.message, finding.dump
         if dump is None:

@@ -247,8 +247,14 @@ def discover(
         named.add(_absolute(archive))
         return waits(archive)
 
-    trees = [tree for source in sources for tree in _trees(os.fspath(source), may_be_empty, noted)]
     found = _Finding(places or Places(run_name, labels), look_inside, FoundDumps(portion))
+
+    def leaves_out(archive: str) -> bool:
+        is_excluded = any(fnmatch(os.path.basename(archive), pattern) for pattern in exclude)
+        found.found.ignored_count += is_excluded
+        return is_excluded
+
+    trees = [tree for source in sources for tree in _trees(os.fspath(source), may_be_empty, noted, leaves_out)]
     listed = partial(_listed, found=found.found, include=include, exclude=exclude, entries_of=entries_of)
     # Files that are named one by one may belong together wherever they stand, and so may all that is called one run.
     is_whole = len(trees) > 1 and (
@@ -584,8 +590,12 @@ def _joined(dump: Found, parts: Mapping[str, Place | Exception], waiting: Spool)
 
 
 def _trees(
-    source: str, may_be_empty: bool = False, waits: Callable[[str], bool] = lambda archive: False
+    source: str,
+    may_be_empty: bool = False,
+    waits: Callable[[str], bool] = lambda archive: False,
+    leaves_out: Callable[[str], bool] = lambda archive: False,
 ) -> Iterator[Tree]:
+    """Yield the trees of a source, without the archives that wait, and without those of a glob that are left out."""
     if source.startswith("s3://"):
         from bufferhouse.sources.bucket import Bucket
 
@@ -607,7 +617,7 @@ def _trees(
         if not paths and not os.path.exists(folder := folder_of(source)):
             raise UsageError(f"{printable(source)}: no such file or directory: {printable(folder)}")
     for path in paths:
-        if not (_is_archive(path) and waits(path)):
+        if not (_is_archive(path) and ((is_matched and leaves_out(path)) or waits(path))):
             yield _tree_of(path, is_matched=is_matched)
 
 

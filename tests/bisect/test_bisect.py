@@ -228,6 +228,8 @@ def test_what_a_script_imports_signs_its_runs(monkeypatch: pytest.MonkeyPatch, t
         "model/deep/heads.py": "import job",  # a package without __init__.py; and a circle
         "flat.py": "",
         "more/shared/sizes.py": "N = 4",
+        "more/far.py": f"import flat\nimport {'a' * 300}",  # no file has such a name
+        "start": "#!/usr/bin/env python3\nimport flat",
         "tool/__init__.py": "",
         "tool/__main__.py": "import flat",
         "config.toml": "",
@@ -247,12 +249,15 @@ def test_what_a_script_imports_signs_its_runs(monkeypatch: pytest.MonkeyPatch, t
             (tmp_path / name).write_text(text)
         return found
 
-    others = {"config.toml", "other.py", "site-packages/numpy.py"}
+    others = {"config.toml", "other.py", "site-packages/numpy.py", "more/far.py", "start"}
     of_job = files.keys() - others - {"tool/__init__.py", "tool/__main__.py"}
     assert of_job == signing("job.py")
     assert of_job | {"config.toml"} == signing(str(tmp_path / "job.py"), "--config=config.toml")
     assert of_job == signing("-c", "import job")
     assert {"tool/__init__.py", "tool/__main__.py", "flat.py"} == signing("-m", "tool")
+    assert {"more/far.py", "flat.py"} == signing("-m", "far")
+    assert {"start", "flat.py"} == signing("./start")
+    assert {"flat.py"} == signing("-c", "import flat  # in Latin-1: \udce9")
 
 
 def test_a_peak_that_no_live_range_tells_is_not_zero(tmp_path: Path):

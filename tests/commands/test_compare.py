@@ -253,13 +253,32 @@ def test_a_program_that_may_be_in_a_bad_dump_passes_no_gate(warehouse: Path, tmp
     assert f"::error title=bufferhouse::{said}" in call(*words, *stored, "--format", "github").out
     gate = json.loads(call(*words, *stored, "--format", "json").out)["gate"]
     assert (False, ["jit_g"]) == (gate["is_passed"], [row["program_name"] for row in gate["missing"]])
-    path.unlink()
     sources = [word for run in ("before", "after") for word in ("--from", tmp_path / run)]
+    said = said.replace("bufferhouse rejects ls", "standard error names them): jit_g")
+    assert said in " ".join(call(*words, *sources).out.split())
+    path.unlink()
     assert 0 == call(*words, *sources).code
     (cut := tmp_path / "cut.tar.gz").write_bytes(b"no archive")
     told = call(*words, *sources, "--from", cut)
-    said = "missing in the run after, where dumps could not be read (bufferhouse ingest --plan names them): jit_g"
+    said = "missing in the run after, and paths could not be read (standard error names them): jit_g"
     assert (1, True) == (told.code, said in " ".join(told.out.split()))
+
+
+def test_a_missing_dump_of_a_program_that_is_there_is_no_missing_program(fleet: Path, tmp_path: Path):
+    """A further dump is called so, by the gate as by the notice of what is gone."""
+    (old,), (new,) = ((fleet / release).glob(f"*.jit_fft.*{SUFFIX}") for release in ("jaxlib-0.4.13", "jaxlib-0.9.0"))
+    said = "1 further dump of the run before is missing in the run after, where dumps were refused"
+    for folder, there, refused in (("smaller", old, new), ("larger", new, old)):
+        for run in ("before", "after"):
+            (tmp_path / folder / run).mkdir(parents=True)
+            shutil.copy(there, tmp_path / folder / run)
+        shutil.copy(refused, tmp_path / folder / "before")
+        (tmp_path / folder / "after" / refused.name).write_bytes(b"nonsense\n")
+        words = ("compare", "before", "after", "--from", tmp_path / folder, "--fail-over", "5%")
+        told = call(*words, "--format", "github")
+        assert [f"::error title=bufferhouse::{said} (standard error names them): jit_fft"] == [
+            line for line in told.out.splitlines() if line.startswith("::error")
+        ]
 
 
 def test_nothing_need_be_stored(fleet: Path, compare):

@@ -79,13 +79,27 @@ def test_what_a_refused_dump_may_hold_passes_no_gate():
     """A program whose dump was refused may have grown; a memory space that its dump does not use is not missing."""
     gone = row("jit_f", MIB, None, status=GONE)
     missing, other = replace(gone, pair=gone.pair._replace(after=None)), row("jit_other", MIB, MIB)
+    lent = row("jit_f", 2 * MIB, MIB)
+    same = replace(lent, pair=lent.pair._replace(before=lent.pair.after), status=UNCHANGED)
+
+    def with_twice(one: Compared) -> Compared:
+        return replace(one, pair=one.pair._replace(after=one.pair.after._replace(dump_count=2)))
+
     for rows, is_partial, found in (
         ([missing, other], True, [missing]),
         ([missing, other], False, []),
         ([gone, other], True, []),
+        # The largest of two dumps is compared with the partner of the other one, unless the run has that one twice.
+        ([same, lent], True, [lent]),
+        ([same, lent], False, []),
+        ([same, replace(lent, memory_space=1)], True, []),
+        ([with_twice(same), with_twice(lent)], True, []),
     ):
         verdict = judge(rows, LIMIT, is_partial=is_partial)
         assert (found, not found) == (verdict.missing, verdict.is_passed)
+    entry = Accepted("jit_f", 0, 200 * MIB, "a larger batch")
+    for is_partial, stale in ((True, []), (False, [entry])):
+        assert stale == judge([same, lent], LIMIT, [entry], is_partial=is_partial).stale
 
 
 def test_an_accept_file_is_read(tmp_path: Path):

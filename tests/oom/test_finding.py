@@ -621,6 +621,9 @@ def test_of_two_failures_of_one_module_each_has_its_own_dump_or_none(con):
     said = "its bytes are not the sum of what was used, but of what another message says was"
     assert [None, said] == [one.doubt for one in found]
     assert [True, False] == [bool(one.values) for one in found]
+    # A kernel that failed before says what it takes itself, and nothing of the sums of the dump.
+    found = explain(con, [*failures(log("libtpu-0.0.33/pal")), messages[1]], [{**dump, "has_failed": True}])
+    assert (["T6", "T3b"], None) == ([one.message.dialect for one in found], found[1].doubt)
 
 
 def test_without_live_ranges_it_is_said_that_no_peak_is_known(tmp_path):

@@ -26,6 +26,7 @@ from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.commands.site import site_folder
 from bufferhouse.compare.gate import Accepted
 from bufferhouse.report.site.addresses import LONGEST, run_address, slug, step_address
+from bufferhouse.report.site.manifest import Manifest
 from bufferhouse.report.site.server import site_server
 from bufferhouse.report.site.site import Wishes, build_from
 from bufferhouse.report.site.target import target_of
@@ -294,6 +295,41 @@ def test_a_script_goes_with_the_last_page_that_needs_it(tmp_path: Path):
     assert {Path(place).name for place in needed} == after
     built(warehouse, folder, Wishes())
     assert set() == dead_links(folder)
+
+
+def test_a_page_of_an_earlier_release_that_is_not_made_anew_keeps_its_scripts(tmp_path: Path):
+    """The catalog has a question no more, and its page stays; the manifest did not say then what a page needs."""
+    warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
+    load_sizes(tmp_path, warehouse, {"before": 64})
+    built(warehouse, folder)
+    text, old = (folder / "catalog/index.html").read_text(), "assets/site-0123456789.css"
+    [style] = re.findall(r"assets/site-\w+\.css", text)
+    (folder / old).write_bytes((folder / style).read_bytes())
+    (folder / "catalog/retired.html").write_text(text.replace(style, old))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["assets"].append(old)
+    manifest["pages"]["catalog/retired.html"] = ["shown", "files"]
+    del manifest["used"]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    with duckdb.connect(str(warehouse), read_only=True) as con:
+        build_from(con, target_of(str(folder)), WISHES, is_forced=True)
+    assert set() == dead_links(folder)
+
+
+@pytest.mark.parametrize(
+    ("key", "place"),
+    [("assets", "../mine.css"), ("assets", "/mine.css"), ("assets", "assets/../../mine.css"), ("assets", "index.html"),
+     ("pages", "runs/../../mine.html"), ("pages", "/mine.html")],
+)  # fmt: skip
+def test_a_manifest_leads_nowhere_out_of_its_site(key: str, place: str):
+    """Who may write to a site has no other file written over or removed: such a manifest counts as none."""
+    manifest = Manifest(pages={"runs/a.html": ("shown", "files")}, assets=["assets/site-0123456789.css"])
+    assert manifest == Manifest.read(manifest.written())
+    if key == "assets":
+        manifest.assets.append(place)
+    else:
+        manifest.pages[place] = "shown", "files"
+    assert Manifest() == Manifest.read(manifest.written())
 
 
 def test_a_run_that_comes_late_renews_the_order_of_those_behind_it(tmp_path: Path):

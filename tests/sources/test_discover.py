@@ -105,6 +105,11 @@ def test_include_and_exclude_concern_what_a_glob_finds(tmp_path):
         found = discover([glob], **options)
         assert ([("run", "a-buffer-assignment.txt")], 1) == (paths(found), found.ignored_count)
         assert 1 == len(discover([tmp_path / "run" / "b-buffer-assignment.txt"], **options).dumps)
+    # An archive that cannot be read stays, and would be told at each look.
+    (cut := tmp_path / "run" / "cut.tar.gz").write_bytes(b"no archive")
+    for source, exclude, told in ((f"{tmp_path}/run/*.gz", ["cut*"], (0, 1)), (cut, ["cut*"], (1, 0))):
+        found = discover([source], exclude=exclude)
+        assert told == (len(found.refused), found.ignored_count)
 
 
 def test_exclude_concerns_what_cannot_be_looked_at(tmp_path, monkeypatch):

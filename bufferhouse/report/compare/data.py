@@ -34,7 +34,7 @@ class Comparison:
     that were taken before and are not any more. `spaces` are the memory spaces of the programs where the one that is
     asked for is in none of them. `is_part`: only some programs of the runs were asked for. `run_flags` are those that
     only the run before says, and only the run after, where no file beside the dumps tells that flags differ.
-    `has_unread`: some of the paths that hold the dumps could not be read.
+    `is_in_memory`: the dumps are in no warehouse; then the note says that paths could not be read, and nothing else.
     """
 
     warehouse: str
@@ -50,7 +50,12 @@ class Comparison:
     spaces: Sequence[int] = ()
     is_part: bool = False
     run_flags: Sequence[str] = ()
-    has_unread: bool = False
+    is_in_memory: bool = False
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether paths could not be read: to which of the runs their dumps belong nobody knows."""
+        return self.is_in_memory and self.note is not None
 
     @property
     def is_partial(self) -> bool:
@@ -156,9 +161,8 @@ def read_comparison(
             parts = _part(con, before), _part(con, after)
         wanted = {"metric": metric, "relevant": relevant, "program_ids": program_ids, "memory_space": memory_space}
         run_ids = [part.run_id for part in parts]
-        # Of dumps in memory the note says that some could not be read, and nothing else.
-        has_unread = path is None and note is not None
-        return comparison_of(con, *run_ids, parts=parts, warehouse=name, note=note, has_unread=has_unread, **wanted)
+        wanted["is_in_memory"] = path is None
+        return comparison_of(con, *run_ids, parts=parts, warehouse=name, note=note, **wanted)
 
 
 def _part(con: duckdb.DuckDBPyConnection, word: str) -> Part:
@@ -179,7 +183,7 @@ def comparison_of(
     program_ids: Sequence[int] | None = None,
     memory_space: int | None = None,
     parts: tuple[Part, Part] | None = None,
-    has_unread: bool = False,
+    is_in_memory: bool = False,
 ) -> Comparison:
     """Compare two runs by their ids, or `parts` of them; the rest as `read_comparison`."""
     runs = {"before_run_id": before_run_id, "after_run_id": after_run_id}
@@ -206,7 +210,7 @@ def comparison_of(
     beside = flag_records(changes, programs), donation_records(lost, programs)
     return Comparison(
         warehouse, datetime.now(UTC), note, metric, relevant, rows, answers, device_facts, *beside, sorted(spaces),
-        is_part=program_ids is not None, run_flags=() if changes else _run_flags(con, runs), has_unread=has_unread,
+        is_part=program_ids is not None, run_flags=() if changes else _run_flags(con, runs), is_in_memory=is_in_memory,
     )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """The verdict of the gate: on a terminal and in Markdown, as JSON, and as annotations of GitHub's checks."""
 
 from collections.abc import Sequence
+from itertools import chain
 
 from bufferhouse.compare.compare import GONE, NEW, Compared
 from bufferhouse.compare.gate import Accepted, Verdict
@@ -191,16 +192,27 @@ def _nothing(comparison: Comparison) -> str:
 
 
 def _missing(comparison: Comparison, verdict: Verdict) -> str:
-    """Return the sentence about programs that a refused or unread dump of the run after may hold, and the way out."""
-    names = list(dict.fromkeys(_record(comparison, row)["program_label"] for row in verdict.missing))
-    reason, way_out = "were refused", "bufferhouse rejects ls lists them"
-    if comparison.has_unread:
-        reason, way_out = "could not be read", "bufferhouse ingest --plan names them"
-    is_are = "is" if len(names) == 1 else "are"
+    """Return the sentence about what a refused or unread dump of the run after may hold, and the way out."""
+    records = [_record(comparison, row) for row in verdict.missing]
+    names = [
+        list(dict.fromkeys(row["program_label"] for row in records if _is_further(row) == is_further))
+        for is_further in (False, True)
+    ]
+    things = zip(("program", "further dump"), map(len, names), strict=True)
+    said = " and ".join(counted(count, thing) for thing, count in things if count)
+    # Of a path that could not be read nobody knows of which run its dumps are.
+    why = "where dumps were refused" if comparison.after["refused_dump_count"] else "and paths could not be read"
+    way_out = "standard error names them" if comparison.is_in_memory else "bufferhouse rejects ls lists them"
+    is_are = "is" if sum(map(len, names)) == 1 else "are"
     return (
-        f"{counted(len(names), 'program')} of the run before {is_are} missing in the run after, where dumps {reason} "
-        f"({way_out}): {some_of(names, _MOST_NAMED, 120)}"
+        f"{said} of the run before {is_are} missing in the run after, {why} ({way_out}): "
+        f"{some_of(list(dict.fromkeys(chain(*names))), _MOST_NAMED, 120)}"
     )
+
+
+def _is_further(row: Record) -> bool:
+    """Return whether the run after has the program of a missing dump all the same."""
+    return row["is_further_dump"] or row["after_dump_id"] is not None
 
 
 def _unjudged(comparison: Comparison, verdict: Verdict) -> str:

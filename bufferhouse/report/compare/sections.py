@@ -233,9 +233,8 @@ def warnings(comparison: Comparison) -> list[str]:
         lines.append(f"The runs say that they were compiled with other flags, before: {then}; after: {now}.")
     for side in (before, after):
         if not side["dump_count"]:
-            lines.append(
-                f"No dump of the run {side['side']} could be read; list its rejects with: bufferhouse rejects ls"
-            )
+            way_out = "" if comparison.is_in_memory else "; list its rejects with: bufferhouse rejects ls"
+            lines.append(f"No dump of the run {side['side']} could be read{way_out}.")
     if comparison.spaces:
         there = ", ".join(map(str, comparison.spaces))
         lines.append(f"Neither run has an allocation in the memory space that is asked for; there are: {there}.")

@@ -66,11 +66,17 @@ class Builder:
                 self._add(made, shelf.wanted[made.address])
             self._flush()
         self.manifest.inputs = inputs
-        unused = set(self.manifest.assets) - {name for used in self.manifest.used.values() for name in used}
+        unused = self._unused()
         self.manifest.assets = [name for name in self.manifest.assets if name not in unused]
         self._save()
         self.target.remove(unused)  # last: a manifest that a killed build leaves names no file that is not there
         return self.built
+
+    def _unused(self) -> set[str]:
+        """Return the shared files that no page needs; none while pages of an earlier release say not what they need."""
+        if not self.manifest.pages.keys() <= self.manifest.used.keys():
+            return set()
+        return set(self.manifest.assets) - {name for used in self.manifest.used.values() for name in used}
 
     def _todo(self, shelf: Shelf) -> list[str]:
         known = self.manifest.pages

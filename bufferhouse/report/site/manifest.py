@@ -56,6 +56,9 @@ class Manifest:
                 return cls()
             pages = {address: (shown, files) for address, (shown, files) in found["pages"].items()}
             assets = list(found["assets"])
+            # What is named here is written over or removed: a folder may be shared, and a file in it may be anybody's.
+            if not (all(map(_is_inside, (*pages, *assets))) and all(name.startswith("assets/") for name in assets)):
+                return cls()
             used = {address: [assets[place] for place in places] for address, places in found.get("used", {}).items()}
             return cls(found["inputs"], pages, assets, used, dict(found.get("targets", {})))
         except (ValueError, TypeError, KeyError, IndexError, AttributeError):
@@ -74,6 +77,10 @@ class Manifest:
             "pages": self.pages,
         }
         return json.dumps(found, separators=(",", ":"), sort_keys=True).encode()
+
+
+def _is_inside(name: str) -> bool:
+    return not name.startswith("/") and ".." not in name.split("/")
 
 
 def fingerprint(*things: object) -> str:
