@@ -68,6 +68,10 @@ class ClusterUnavailable(SourceUnavailable):
     """The cluster that should parse does not answer, or gave up: exit 3. What was committed is kept."""
 
 
+# What ends a call, with a message that says all there is.
+EXPECTED = (UsageError, WarehouseError, ModelError, WarehouseBusy, SourceUnavailable)
+
+
 def unwritable(what: str, error: OSError) -> UsageError | WarehouseFull:
     """Return the error to raise where something cannot be written; on a full disk it is one that may pass."""
     message = f"{what}: {error.strerror}"

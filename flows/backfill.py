@@ -8,13 +8,13 @@ from prefect import flow
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
-from bufferhouse.errors import counted, or_wait
+from bufferhouse.errors import EXPECTED, counted, or_wait
 from bufferhouse.report.flow_summary import bullets, figures
 from bufferhouse.warehouse import reparse as again
 from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.reparse import Reparsed
 from bufferhouse.warehouse.reparse import reparse as parse_again
-from flows import EXPECTED, callers, events
+from flows import callers, events
 from flows.steps import Held, Progress, leave_summary, outcome, publish, step
 
 _PARSED = "; no dump that was chosen was parsed by another version, and only `every` parses the others again"

@@ -20,7 +20,7 @@ from pydantic import Field
 
 from bufferhouse import redaction
 from bufferhouse.config.load import Config
-from bufferhouse.errors import SourceUnavailable, UsageError, WarehouseBusy, WarehouseInUse, counted, or_wait
+from bufferhouse.errors import EXPECTED, SourceUnavailable, UsageError, WarehouseBusy, WarehouseInUse, counted, or_wait
 from bufferhouse.ingest import pipeline
 from bufferhouse.ingest.archive_listings import Listings
 from bufferhouse.ingest.source import chosen_sources
@@ -33,7 +33,7 @@ from bufferhouse.warehouse.address import Address
 from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.run_names import check_new_name
 from bufferhouse.warehouse.warehouse import Warehouse
-from flows import EXPECTED, callers, events
+from flows import callers, events
 from flows.parsers import chosen_workers
 from flows.server import own_authentication
 from flows.steps import Progress, leave_summary, log, outcome, run_step

@@ -8,7 +8,7 @@ from prefect import flow
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
-from bufferhouse.errors import counted, or_wait
+from bufferhouse.errors import EXPECTED, counted, or_wait
 from bufferhouse.messages.rows import faults as message_faults
 from bufferhouse.models.checks import run_checks
 from bufferhouse.redaction import printable
@@ -16,7 +16,7 @@ from bufferhouse.report.flow_summary import bullets, figures
 from bufferhouse.warehouse import retention, verify, verify_models
 from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.warehouse import Compacted
-from flows import EXPECTED, callers, events
+from flows import callers, events
 from flows.steps import Held, Progress, leave_summary, outcome, publish, step
 
 _DAY_SECONDS = 86400

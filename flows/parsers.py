@@ -13,11 +13,10 @@ from prefect.client.orchestration import get_client
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from bufferhouse.config.load import Config
-from bufferhouse.errors import ClusterUnavailable, UsageError
+from bufferhouse.errors import EXPECTED, ClusterUnavailable, UsageError
 from bufferhouse.ingest.workers import Workers
 from bufferhouse.tabulate.contents import ParsedContents, Work, parse_contents
 from bufferhouse.version import __version__
-from flows import EXPECTED
 from flows.steps import Held, step
 
 _LARGEST_GRAPH = "1 GiB"  # a batch travels with its task, and Dask warns of ten megabytes

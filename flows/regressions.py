@@ -18,7 +18,7 @@ from bufferhouse.compare.gate import Verdict, accepted_by, judge, read_accepted
 from bufferhouse.compare.pairing import RESHAPED
 from bufferhouse.config.threshold import parse_threshold, reshaped_mode
 from bufferhouse.engine.sql import execute
-from bufferhouse.errors import counted, or_wait
+from bufferhouse.errors import EXPECTED, counted, or_wait
 from bufferhouse.query.statements import Record, ask
 from bufferhouse.report.compare.data import Comparison, read_comparison
 from bufferhouse.report.compare.gate import gate_sections, grown, offender_records, stale_line
@@ -28,7 +28,7 @@ from bufferhouse.report.text.figures import human_bytes, printable, sentence, so
 from bufferhouse.report.text.sections import markdown_text
 from bufferhouse.warehouse.address import address_of
 from bufferhouse.warehouse.open import reading
-from flows import EXPECTED, callers
+from flows import callers
 from flows.events import TOLD, emit_lost_donations, emit_regression
 from flows.steps import Held, leave_summary, outcome, step
 
@@ -122,8 +122,8 @@ def regressions(
         for runs in newest:
             names = runs["before_run_name"], runs["after_run_name"]
             comparison = compare(path, *names, metric or wanted["metric"], wait).value
-            rows, is_partial = comparison.rows, comparison.is_partial
-            found.append((comparison, judge(rows, threshold, accepted, mode, is_partial=is_partial)))
+            verdict = judge(comparison.rows, threshold, accepted, mode, is_partial=comparison.is_partial)
+            found.append((comparison, verdict))
     except EXPECTED as error:
         return Failed(message=or_wait(error, "wait_seconds"), data=error)
     except Exception as error:

@@ -9,7 +9,7 @@ from prefect import flow
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
-from bufferhouse.errors import UsageError, or_wait
+from bufferhouse.errors import EXPECTED, UsageError, or_wait
 from bufferhouse.report.fleet.data import Fleet, read_fleet
 from bufferhouse.report.flow_summary import figures
 from bufferhouse.report.site.manifest import Built
@@ -17,7 +17,7 @@ from bufferhouse.report.site.site import build_site
 from bufferhouse.report.site.target import target_of
 from bufferhouse.report.writing import link_to
 from bufferhouse.warehouse.address import address_of
-from flows import EXPECTED, callers, events
+from flows import callers, events
 from flows.steps import Held, leave_link, leave_summary, outcome, step
 
 INDEX, TRENDS = "index.html", "fleet.html"

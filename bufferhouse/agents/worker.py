@@ -10,7 +10,7 @@ import sys
 from typing import Any, NamedTuple
 
 from bufferhouse.agents.pages import Page
-from bufferhouse.errors import ModelError, SourceUnavailable, UsageError, WarehouseBusy, WarehouseError
+from bufferhouse.errors import EXPECTED
 from bufferhouse.redaction import said
 
 
@@ -52,7 +52,7 @@ def _answered(request: Request) -> dict[str, str]:
     page = Page(request.offset, request.limit)
     try:
         return {"answer": answer(request.tool, address_of(request.warehouse), request.arguments, limits, page)}
-    except (UsageError, WarehouseError, ModelError, WarehouseBusy, SourceUnavailable) as error:
+    except EXPECTED as error:
         return {"refused": said(str(error))}
     except OSError as error:
         return {"refused": said(error.strerror or str(error))}

@@ -13,13 +13,12 @@ import duckdb
 import pytest
 from prefect import flow
 
-from bufferhouse.errors import ClusterUnavailable, UsageError
+from bufferhouse.errors import EXPECTED, ClusterUnavailable, UsageError
 from bufferhouse.ingest import pipeline
 from bufferhouse.ingest.read import Limits
 from bufferhouse.ingest.source import Source
 from bufferhouse.ingest.workers import Workers
 from bufferhouse.warehouse.open import writing
-from flows import EXPECTED
 from flows.ingest import ingest
 from flows.parsers import Cluster
 from flows.steps import run_step
