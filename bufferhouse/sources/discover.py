@@ -3,7 +3,7 @@
 import glob
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from functools import partial
@@ -250,7 +250,7 @@ def discover(
     found = _Finding(places or Places(run_name, labels), look_inside, FoundDumps(portion))
 
     def leaves_out(archive: str) -> bool:
-        is_excluded = any(fnmatch(os.path.basename(archive), pattern) for pattern in exclude)
+        is_excluded = _matches([os.path.basename(archive)], exclude)
         found.found.ignored_count += is_excluded
         return is_excluded
 
@@ -482,7 +482,12 @@ def _is_excluded(path: str, base: str, exclude: Sequence[str]) -> bool:
     relative = relative_to(path, base) if exclude and path.startswith(base) else ""
     # What excludes all files of a folder excludes the folder.
     names = (relative, f"{relative}/", relative.rsplit("/", 1)[-1])
-    return bool(relative) and any(fnmatch(name, pattern) for pattern in exclude for name in names)
+    return bool(relative) and _matches(names, exclude)
+
+
+def _matches(names: Collection[str], patterns: Sequence[str]) -> bool:
+    """Say whether one of several names of a path matches a glob."""
+    return any(fnmatch(name, pattern) for pattern in patterns for name in names)
 
 
 def _is_text(name: str) -> bool:
@@ -654,17 +659,14 @@ def _is_wanted(entry: Entry, include: Sequence[str], exclude: Sequence[str]) -> 
     relative = {relative_to(path, entry.base) for path in paths}
     names = relative | {path.rsplit("/", 1)[-1] for path in relative}
 
-    def matches(patterns: Sequence[str]) -> bool:
-        return any(fnmatch(name, pattern) for pattern in patterns for name in names)
-
-    is_included = not include or matches(include)
+    is_included = not include or _matches(names, include)
     if not is_included:
         plain = compression.plain_name(entry.path)
         if is_log(plain):
             entry.begins_like_a_dump = False  # a log and nothing else
         elif not (plain.endswith(_FLAGS) or OOM_MARK in plain or entry.path.endswith(ARCHIVE_SUFFIXES)):
             return False
-    return not matches(exclude)
+    return not _matches(names, exclude)
 
 
 def _begins_like_a_dump(entry: Entry) -> bool:
