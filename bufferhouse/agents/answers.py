@@ -142,10 +142,10 @@ def oom(place: Address, limits: Limits, run: str) -> Found:
         named = find(warehouse.con, run)
         messages = once(stored(warehouse.con, named.run_id))
         candidates = dumps(warehouse.con, named.run_name)
-        left_out = refused(warehouse.con, named.run_id), unread(warehouse.con, named.run_name)
-        findings = explain(warehouse.con, messages, candidates, has_unread=bool(left_out[1]))
+        lines, paths = refused(warehouse.con, named.run_id), unread(warehouse.con, named.run_name)
+        findings = explain(warehouse.con, messages, candidates, has_unread=bool(paths))
         silent = without_message(findings, candidates)
-        found = _told(oom_text(findings, left_out[0], "json", silent, unread=left_out[1]), warehouse.note)
+        found = _told(oom_text(findings, lines, "json", silent, unread=paths), warehouse.note)
     if not findings:
         nothing = f"no log that was ingested with the run {named.run_name} has a message about memory"
         found["note"] = "; ".join(filter(None, [nothing, found["note"]]))

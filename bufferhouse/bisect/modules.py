@@ -24,13 +24,14 @@ def own_modules(words: Sequence[str], search_path: Sequence[str] = ()) -> list[P
     found: dict[Path, None] = {}
     code = [(script, _content(script)) for script in scripts]
     for option, word in pairwise(words):
-        if option in ("-m", "-c"):
-            roots.append(Path())
         if option == "-m":
             names = [*word.split("."), "__main__"]
             found |= dict.fromkeys(file for root in (Path(), *searched) for file in _files(root, names))
         elif option == "-c":
             code.append((Path(word), os.fsencode(word)))
+        else:
+            continue
+        roots.append(Path())
     roots += searched
     code += [(file, _content(file)) for file in found]
     while code:

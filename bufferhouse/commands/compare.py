@@ -163,8 +163,8 @@ def compare(
     room = _headroom(share, comparison.after) if share is not None else None
     gate = None
     if limit:
-        rows, is_partial = comparison.rows, comparison.is_partial
-        gate = judge(rows, limit, accepted, reshaped or "fail", room, is_partial=is_partial), limit
+        mode = reshaped or "fail"
+        gate = judge(comparison.rows, limit, accepted, mode, room, is_partial=comparison.is_partial), limit
 
     def page() -> str:
         from bufferhouse.report.compare.page import compare_page  # Altair takes half a second to import

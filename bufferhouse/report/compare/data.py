@@ -161,8 +161,8 @@ def read_comparison(
             parts = _part(con, before), _part(con, after)
         wanted = {"metric": metric, "relevant": relevant, "program_ids": program_ids, "memory_space": memory_space}
         run_ids = [part.run_id for part in parts]
-        wanted["is_in_memory"] = path is None
-        return comparison_of(con, *run_ids, parts=parts, warehouse=name, note=note, **wanted)
+        told = {"warehouse": name, "note": note, "is_in_memory": path is None}
+        return comparison_of(con, *run_ids, parts=parts, **told, **wanted)
 
 
 def _part(con: duckdb.DuckDBPyConnection, word: str) -> Part:
