@@ -12,7 +12,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import boto3
@@ -181,9 +181,9 @@ def test_official_numbers_are_on_the_page_of_each_program(site: Path, example: d
     assert count == len(json.loads(page.with_suffix(".json").read_text())["answers"]["program_truth"]["rows"]) > 0
 
 
-def test_a_second_build_writes_nothing_and_a_new_run_only_what_it_changes(fleet: Path, tmp_path: Path):
+def test_a_second_build_writes_nothing_and_a_new_run_only_what_it_changes(fleet: Path, tmp_path: Path, begun: Callable):
     """Not one file; then old pages of programs stay as they are. A removed run is said, and its address stays."""
-    warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
+    warehouse, folder = tmp_path / "own.duckdb", begun("site")
     runs = ["jaxlib-0.4.38", "jaxlib-0.6.0", "jaxlib-0.7.0"]
     for name in runs:
         few = shutil.ignore_patterns(*(f"module_*.{one}.*" for one in LEFT_OUT))
@@ -201,7 +201,7 @@ def test_a_second_build_writes_nothing_and_a_new_run_only_what_it_changes(fleet:
     assert not [name for name in touched if name.startswith(("catalog/", "lineage/", "assets/", "compare/jaxlib"))]
     assert not [name for name in touched if re.match(r"programs/\d+/|runs/jaxlib", name)]
     assert (set(), pages_of(folder)) == (dead_links(folder), reached(folder))
-    anew = tmp_path / "anew"
+    anew = begun("anew")
     built(warehouse, anew)
     assert {**contents(anew), "manifest.json": b""} == {**contents(folder), "manifest.json": b""}
     old = contents(folder)
@@ -238,9 +238,9 @@ def renewed(warehouse: Path, folder: Path, anew: Path) -> set[str]:
     return {name for name in found if name.endswith(".html") and before.get(name) != found[name]}
 
 
-def test_a_target_that_comes_later_to_a_run_takes_no_address_over(tmp_path: Path):
+def test_a_target_that_comes_later_to_a_run_takes_no_address_over(tmp_path: Path, begun: Callable):
     """The address of a program that was sent to somebody shows the same program, whichever target sorts first."""
-    warehouse, folder, run = tmp_path / "own.duckdb", tmp_path / "site", tmp_path / "run"
+    warehouse, folder, run = tmp_path / "own.duckdb", begun("site"), tmp_path / "run"
     run.mkdir()
     for number, (stage, size) in enumerate({"sm_8.0_gpu": 64, "cpu": 96, "sm_7.0_gpu": 128}.items()):
         dump = run / f"module_000{number}.jit_f.{stage}_after_optimizations-buffer-assignment.txt"
@@ -259,9 +259,9 @@ def test_a_target_that_comes_later_to_a_run_takes_no_address_over(tmp_path: Path
     assert {"run": "run · sm_8.0", "run@cpu": "run · cpu", "run@gpu-sm_7.0": "run · sm_7.0"} == dict(listed)
 
 
-def test_a_program_that_is_gone_leads_to_its_page_in_the_run_that_has_it(tmp_path: Path):
+def test_a_program_that_is_gone_leads_to_its_page_in_the_run_that_has_it(tmp_path: Path, begun: Callable):
     """The run after has the program for the same target, as one of another platform."""
-    warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
+    warehouse, folder = tmp_path / "own.duckdb", begun("site")
     for name, platform, sizes in (("before", None, {"cpu": [64], "sm_8.0_gpu": [128, 256]}),
                                   ("after", "cpu", {"cpu": [96], "sm_8.0_gpu": [512]})):  # fmt: skip
         (tmp_path / name).mkdir()
@@ -281,9 +281,9 @@ def test_a_program_that_is_gone_leads_to_its_page_in_the_run_that_has_it(tmp_pat
     }
 
 
-def test_a_script_goes_with_the_last_page_that_needs_it(tmp_path: Path):
+def test_a_script_goes_with_the_last_page_that_needs_it(tmp_path: Path, begun: Callable):
     """The index of one run needs another script than that of two; scripts of pages that stay as they are stay, too."""
-    warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
+    warehouse, folder = tmp_path / "own.duckdb", begun("site")
     load_sizes(tmp_path, warehouse, {"before": 64})
     built(warehouse, folder)
     before = {path.name for path in (folder / "assets").iterdir()}
@@ -297,9 +297,9 @@ def test_a_script_goes_with_the_last_page_that_needs_it(tmp_path: Path):
     assert set() == dead_links(folder)
 
 
-def test_a_page_of_an_earlier_release_that_is_not_made_anew_keeps_its_scripts(tmp_path: Path):
+def test_a_page_of_an_earlier_release_that_is_not_made_anew_keeps_its_scripts(tmp_path: Path, begun: Callable):
     """The catalog has a question no more, and its page stays; the manifest did not say then what a page needs."""
-    warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
+    warehouse, folder = tmp_path / "own.duckdb", begun("site")
     load_sizes(tmp_path, warehouse, {"before": 64})
     built(warehouse, folder)
     text, old = (folder / "catalog/index.html").read_text(), "assets/site-0123456789.css"
@@ -332,9 +332,9 @@ def test_a_manifest_leads_nowhere_out_of_its_site(key: str, place: str):
     assert Manifest() == Manifest.read(manifest.written())
 
 
-def test_a_run_that_comes_late_renews_the_order_of_those_behind_it(tmp_path: Path):
+def test_a_run_that_comes_late_renews_the_order_of_those_behind_it(tmp_path: Path, begun: Callable):
     """Pages and figures have the place of each run among all, also of those that share no program with it."""
-    warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
+    warehouse, folder = tmp_path / "own.duckdb", begun("site")
     load_sizes(tmp_path, warehouse, {"new": 64})
     built(warehouse, folder)
     (tmp_path / "old").mkdir()
@@ -343,12 +343,12 @@ def test_a_run_that_comes_late_renews_the_order_of_those_behind_it(tmp_path: Pat
         dump_text([Slot(0, 2, 0, 96)])
     )
     run_ingest([str(tmp_path / "old")], warehouse, run_name="old")
-    assert {"runs/new.html", "programs/jit_f.html"} <= renewed(warehouse, folder, tmp_path / "anew")
+    assert {"runs/new.html", "programs/jit_f.html"} <= renewed(warehouse, folder, begun("anew"))
 
 
-def test_a_message_that_comes_later_renews_the_page_of_its_program(tmp_path: Path):
+def test_a_message_that_comes_later_renews_the_page_of_its_program(tmp_path: Path, begun: Callable):
     """No dump is loaded with it, and a message about VMEM says no capacity of the default memory space."""
-    warehouse, folder, run = tmp_path / "own.duckdb", tmp_path / "site", tmp_path / "scoped"
+    warehouse, folder, run = tmp_path / "own.duckdb", begun("site"), tmp_path / "scoped"
     example = CHECKOUT / "examples/oom/libtpu-0.0.37/scoped"
     shutil.copytree(example, run, ignore=shutil.ignore_patterns("stderr.txt"))
     run_ingest([str(run)], warehouse)
@@ -357,28 +357,28 @@ def test_a_message_that_comes_later_renews_the_page_of_its_program(tmp_path: Pat
                 (folder / page).read_text()]  # fmt: skip
     shutil.copy(example / "stderr.txt", run)
     run_ingest([str(run)], warehouse)
-    [page] = renewed(warehouse, folder, tmp_path / "anew")
+    [page] = renewed(warehouse, folder, begun("anew"))
     assert "Message about a program that did not fit" in (folder / page).read_text()
 
 
-def test_flags_that_are_set_later_renew_the_comparison(tmp_path: Path):
+def test_flags_that_are_set_later_renew_the_comparison(tmp_path: Path, begun: Callable):
     """It says that the runs were compiled with other flags."""
-    warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
+    warehouse, folder = tmp_path / "own.duckdb", begun("site")
     load_sizes(tmp_path, warehouse, {"before": 64, "after": 96})
     built(warehouse, folder)
     for number, name in enumerate(("before", "after")):
         flag = f"xla_flags=--xla_test_level={number}"
         assert 0 == call("runs", "set", name, flag, "--warehouse", warehouse).code
     step = step_address("before", "after")
-    assert {step} == renewed(warehouse, folder, tmp_path / "anew")
+    assert {step} == renewed(warehouse, folder, begun("anew"))
     assert "compiled with other flags, before: --xla_test_level=0; after: --xla_test_level=1" in (
         (folder / step).read_text()
     )
 
 
-def test_a_page_of_triage_whose_steps_moved_does_not_say_that_their_runs_are_gone(tmp_path: Path):
+def test_a_page_of_triage_whose_steps_moved_does_not_say_that_their_runs_are_gone(tmp_path: Path, begun: Callable):
     """With other compilers the step of two runs is an upgrade, which has a page of its own."""
-    warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
+    warehouse, folder = tmp_path / "own.duckdb", begun("site")
     load_sizes(tmp_path, warehouse, {"before": 64, "after": 96})
     built(warehouse, folder)
     [day] = [page for page in pages_of(folder) if page.startswith("triage/") and page != "triage/index.html"]
@@ -390,9 +390,9 @@ def test_a_page_of_triage_whose_steps_moved_does_not_say_that_their_runs_are_gon
     assert "Another page of triage has these steps now, or their runs" in (folder / day).read_text()
 
 
-def test_a_module_text_beside_the_same_dump_of_another_run_renews_its_page(tmp_path: Path):
+def test_a_module_text_beside_the_same_dump_of_another_run_renews_its_page(tmp_path: Path, begun: Callable):
     """The page of the first run, to which the other one leads, says the source lines as long as either has them."""
-    warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
+    warehouse, folder = tmp_path / "own.duckdb", begun("site")
     example = CHECKOUT / "examples/oom/libtpu-0.0.33/xent"
     for name, left_out in (("first", ("stderr.txt", "*optimizations.txt")), ("second", ("stderr.txt",))):
         shutil.copytree(example, tmp_path / name, ignore=shutil.ignore_patterns(*left_out))
@@ -401,7 +401,7 @@ def test_a_module_text_beside_the_same_dump_of_another_run_renews_its_page(tmp_p
     [page] = [page for page in pages_of(folder) if page.endswith("/first.html") and page.startswith("programs/")]
     assert "train.py" not in (folder / page).read_text()
     run_ingest([str(tmp_path / "second")], warehouse)
-    assert page in renewed(warehouse, folder, tmp_path / "anew")
+    assert page in renewed(warehouse, folder, begun("anew"))
     assert "train.py" in (folder / page).read_text()
     assert 0 == call("runs", "rm", "second", "--yes", "--warehouse", warehouse).code
     built(warehouse, folder)
@@ -853,9 +853,9 @@ def test_any_two_runs_are_compared_as_they_were_chosen_last(browser, site: Path)
         assert quick in page.ask("location.hash")
 
 
-def test_a_run_may_be_called_as_other_data_of_the_site_is(browser, tmp_path: Path):
+def test_a_run_may_be_called_as_other_data_of_the_site_is(browser, tmp_path: Path, begun: Callable):
     """Its figures are those of the run."""
-    warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
+    warehouse, folder = tmp_path / "own.duckdb", begun("site")
     load_sizes(tmp_path, warehouse, {"functions": 64, "runs": 96})
     built(warehouse, folder)
     with browser.opened(f"{(folder / 'compare/any.html').resolve().as_uri()}#functions..runs") as page:
@@ -865,9 +865,9 @@ def test_a_run_may_be_called_as_other_data_of_the_site_is(browser, tmp_path: Pat
         assert [] == page.complaints
 
 
-def test_what_is_not_known_of_two_runs_is_no_difference(browser, fleet: Path, tmp_path: Path):
+def test_what_is_not_known_of_two_runs_is_no_difference(browser, fleet: Path, tmp_path: Path, begun: Callable):
     """A dump without live ranges has no occupied peak: it is counted apart."""
-    warehouse, folder = tmp_path / "own.duckdb", tmp_path / "site"
+    warehouse, folder = tmp_path / "own.duckdb", begun("site")
     for name, ending in (("one", "-assignment*.txt"), ("two", ".txt")):
         (tmp_path / name).mkdir()
         for file in (fleet / "jaxlib-0.10.0").glob(f"*.jit_fft.*{ending}"):

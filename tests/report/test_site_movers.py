@@ -1,6 +1,7 @@
 """What moved, as the index of a site says it: the same as the histories, the comparisons and the gate say."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -46,15 +47,16 @@ def ingested(warehouse: Path, tmp_path: Path):
     return ingested
 
 
-def test_the_figures_of_a_step_warn_as_its_page_does(warehouse: Path, tmp_path: Path):
+def test_the_figures_of_a_step_warn_as_its_page_does(warehouse: Path, tmp_path: Path, begun: Callable):
     """Where a dump was refused, a program that is gone may be in it: who reads the figures alone is told, too."""
     for run, cnn, fft in (("r1", CNN.read_text(), FFT.read_text()), ("r2", LATER_CNN.read_text(), "nonsense\n")):
         (tmp_path / run).mkdir()
         (tmp_path / run / CNN.name).write_text(cnn)
         (tmp_path / run / FFT.name).write_text(fft)
     assert 1 == call("ingest", tmp_path / "r1", tmp_path / "r2", "--warehouse", warehouse).code
-    assert 0 == call("site", tmp_path / "site", "--warehouse", warehouse).code
-    [page] = (tmp_path / "site" / "compare").glob("*..*.html")
+    folder = begun("site")
+    assert 0 == call("site", folder, "--warehouse", warehouse).code
+    [page] = (folder / "compare").glob("*..*.html")
     [note] = json.loads(page.with_suffix(".json").read_text())["notes"]
     assert note.startswith("Dumps of the run after were refused: ")
     assert note in page.read_text()
@@ -79,12 +81,12 @@ def history_of(warehouse: Path, program: str) -> list[int | None]:
     return [change for (change,) in rows]
 
 
-def test_a_program_that_is_compiled_once_more_and_larger_has_grown(ingested, tmp_path: Path):
+def test_a_program_that_is_compiled_once_more_and_larger_has_grown(ingested, begun: Callable):
     """In its history, the comparison, the gate and the index, though the dump of before is still there."""
     warehouse = ingested([[CNN], [CNN, LATER_CNN]], platform="cpu")
     [_, change] = history_of(warehouse, "jit_cnn_train_step")
     assert change > 1 << 20
-    assert [("jit_cnn_train_step", "regression", change, "r2")] == movers_of(warehouse, tmp_path / "site")
+    assert [("jit_cnn_train_step", "regression", change, "r2")] == movers_of(warehouse, begun("site"))
     words = ("compare", "r1", "r2", "--warehouse", warehouse)
     rows = json.loads(call(*words, "--format", "json").out)["programs"]
     assert [0, change] == sorted(row["delta_bytes"] for row in rows)
@@ -92,11 +94,11 @@ def test_a_program_that_is_compiled_once_more_and_larger_has_grown(ingested, tmp
     assert 0 == call("compare", "r2", "r1", "--warehouse", warehouse, "--fail-over", "1%").code
 
 
-def test_a_further_dump_is_no_new_program(ingested, tmp_path: Path):
+def test_a_further_dump_is_no_new_program(ingested, begun: Callable):
     """Nor is one that is missing a program that is gone: the comparison says so, the index says nothing."""
     warehouse = ingested([[LATER_CNN], [CNN, LATER_CNN], [LATER_CNN]], platform="cpu")
     assert [None, 0, 0] == history_of(warehouse, "jit_cnn_train_step")
-    assert [] == movers_of(warehouse, tmp_path / "site")
+    assert [] == movers_of(warehouse, begun("site"))
     for runs, heading in ((("r1", "r2"), "New in"), (("r2", "r3"), "Gone from")):
         told = call("compare", *runs, "--warehouse", warehouse).out
         assert f"{heading} cpu, memory space 0 (default)\n1 further dump of programs that both runs have." in told
@@ -106,18 +108,18 @@ def test_a_further_dump_is_no_new_program(ingested, tmp_path: Path):
         }
 
 
-def test_a_program_that_comes_back_is_not_new(ingested, tmp_path: Path):
+def test_a_program_that_comes_back_is_not_new(ingested, begun: Callable):
     """It was gone in the run that lacks it, and what it takes since is compared with what it took before."""
     warehouse = ingested([[CNN, FFT], [FFT], [LATER_CNN, FFT]], platform="cpu")
     [_, change] = history_of(warehouse, "jit_cnn_train_step")
     expected = {("jit_cnn_train_step", "regression", change, "r3"), ("jit_cnn_train_step", "gone", None, "r2")}
-    assert expected == set(movers_of(warehouse, tmp_path / "site"))
+    assert expected == set(movers_of(warehouse, begun("site")))
 
 
-def test_runs_of_two_platforms_are_no_step_where_only_their_dumps_say_so(ingested, tmp_path: Path):
+def test_runs_of_two_platforms_are_no_step_where_only_their_dumps_say_so(ingested, begun: Callable):
     """Each platform is a track of its own; who compares the two all the same is told."""
     warehouse = ingested([[dump_of(run, "jit_transformer2_fwd")] for run in (TPU, "jaxlib-0.8.0")])
-    assert [] == movers_of(warehouse, tmp_path / "site")
+    assert [] == movers_of(warehouse, begun("site"))
     with duckdb.connect(str(warehouse), read_only=True) as con:
         assert [] == ask(con, "newest_runs").rows
         assert [] == ask(con, "run_before", run_id=2).rows
@@ -129,20 +131,20 @@ def test_runs_of_two_platforms_are_no_step_where_only_their_dumps_say_so(ingeste
     assert "The dumps are for other targets, tpu → cpu: what differs may be the device and not the program." in told
 
 
-def test_a_program_for_another_target_is_new(ingested, tmp_path: Path):
+def test_a_program_for_another_target_is_new(ingested, begun: Callable):
     """It is no further dump of the program for the CPU, and a run of both is one of the accelerator."""
     of_cpu, of_tpu = (dump_of(run, "jit_transformer2_fwd") for run in ("jaxlib-0.8.0", TPU))
     warehouse = ingested([[of_tpu, FFT], [of_tpu, FFT, of_cpu]])
-    assert [("jit_transformer2_fwd", "new", None, "r2")] == movers_of(warehouse, tmp_path / "site")
+    assert [("jit_transformer2_fwd", "new", None, "r2")] == movers_of(warehouse, begun("site"))
     told = call("compare", "r1", "r2", "--warehouse", warehouse).out
     assert "New in cpu" in told
     assert "further dump" not in told
 
 
-def test_a_run_that_comes_late_leaves_no_step_behind(ingested, tmp_path: Path):
+def test_a_run_that_comes_late_leaves_no_step_behind(ingested, tmp_path: Path, begun: Callable):
     """The page of the step that it stands in stays, and nothing counts that step any more; forced or not."""
     warehouse = ingested([[CNN], [LATER_CNN]], platform="cpu")
-    site = tmp_path / "site"
+    site = begun("site")
     grown = movers_of(warehouse, site)
     assert [("jit_cnn_train_step", "regression", "r2")] == [(name, kind, run) for name, kind, _, run in grown]
     late = tmp_path / "late"
@@ -151,7 +153,7 @@ def test_a_run_that_comes_late_leaves_no_step_behind(ingested, tmp_path: Path):
     (late / other.name).write_bytes(other.read_bytes())
     words = ("--label", "started_at=2026-01-01T12:00:00Z", "--label", "platform=cpu")
     assert 0 == call("ingest", late, *words, "--warehouse", warehouse).code
-    fresh = movers_of(warehouse, tmp_path / "fresh")
+    fresh = movers_of(warehouse, begun("fresh"))
     listed = [(tmp_path / "fresh" / folder / "index.json").read_text() for folder in ("compare", "triage")]
     for is_forced in (False, True):
         assert fresh == movers_of(warehouse, site, is_forced=is_forced)
