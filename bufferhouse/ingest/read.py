@@ -7,12 +7,12 @@ from typing import Self
 from bufferhouse.dump.identity import content_of, read_file_name
 from bufferhouse.engine import interrupts
 from bufferhouse.errors import given_number, told
+from bufferhouse.ingest.beside import compile_flags_of, module_text_of, proto_of
 from bufferhouse.sources.compression import CompressionError
 from bufferhouse.sources.discover import read
 from bufferhouse.sources.found import Found, FoundDumps
 from bufferhouse.tabulate.batch import Refusal, Sighting
 from bufferhouse.tabulate.contents import Work
-from bufferhouse.warehouse.observations import compile_flags_of, module_text_of, proto_of
 from bufferhouse.warehouse.warehouse import Warehouse
 
 Hold = Callable[[Found, Mapping[str, bytes] | Exception], bool]

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from bufferhouse.dump.instruction_text import unescaped
-from bufferhouse.warehouse import load, observations
+from bufferhouse.ingest import beside
+from bufferhouse.warehouse import load
 from tests.command_line import call
 from tests.ingests import ingest, name_of, write_dumps
 from tests.synthetic import Slot, dump_text, small_dump
@@ -129,7 +130,7 @@ def test_a_head_of_a_module_text_stops_its_own_lines(warehouse, tmp_path, monkey
     paths = write_dumps(tmp_path / "run", range(3))
     text = paths[1].with_name(paths[1].name.replace("-buffer-assignment", ""))
     text.write_text("HloModule f\n\nENTRY main {\n")
-    monkeypatch.setattr(observations, "read_stack_frames", poisoned(observations.read_stack_frames, lambda _: True))
+    monkeypatch.setattr(beside, "read_stack_frames", poisoned(beside.read_stack_frames, lambda _: True))
     code, summary = ingest(warehouse, tmp_path / "run")
     assert (0, 3, 1) == (code, summary["new"], summary["warnings"]["stack_frames_readable"])
 

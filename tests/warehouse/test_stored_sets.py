@@ -7,13 +7,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bufferhouse.dump.errors import DumpError
-from bufferhouse.warehouse import observations
-from bufferhouse.warehouse.observations import _frames_of
 from bufferhouse.warehouse.stored_sets import SETS, key_of_columns
 from tests.command_line import CHECKOUT, call
 from tests.ingests import ingest
-from tests.sources.module_texts import DATA, ENDING
 
 
 def test_other_columns_have_another_key():
@@ -63,19 +59,3 @@ def test_what_is_damaged_in_the_table_is_found(proved, tmp_path, damage):
         assert con.execute(damage).fetchone()[0] > 0
     outcome = call("verify", "--warehouse", warehouse)
     assert (1, True) == (outcome.code, damage.split()[2 if "FROM" in damage else 1] in outcome.out + outcome.err)
-
-
-def test_tables_of_stack_frames_are_read_once(monkeypatch):
-    """Equal tables below another first line give the same frames, unread; a damaged head is read, and told."""
-    path = next((DATA / "jaxlib-0.9.0").glob(f"*{ENDING}"))
-    head = path.read_bytes()
-    head = head[: head.index(b"\n\n", head.index(b"StackFrames\n")) + 2]
-    frames = _frames_of(head)
-    assert frames[0]
-    monkeypatch.setattr(observations, "read_stack_frames", lambda _: pytest.fail("it was read again"))
-    assert frames == _frames_of(head.replace(b"HloModule ", b"HloModule other_", 1))
-    monkeypatch.undo()
-    for damaged in (head.replace(b"HloModule", b"HloModul"), head[:-1], head.replace(b"StackFrames", b"StackFrame")):
-        for _ in range(2):
-            with pytest.raises(DumpError):
-                _frames_of(damaged)
