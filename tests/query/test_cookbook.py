@@ -126,6 +126,29 @@ def test_source_lines_at_the_peaks_sum_to_them(records, example):
     assert dict(example.execute(f"{sql} AND occupied_peak_bytes > 0").fetchall()) == found
 
 
+def test_another_reported_peak_is_lower_by_listed_bytes(records, example):
+    """other_reported_peak compares listed bytes alone: what old dialects print are those of whole instructions."""
+    found = {
+        row["dump_id"]: (row["listed_at_reported_peak_bytes"], row["difference_bytes"])
+        for row in records("other_reported_peak", EVERYTHING)
+    }
+    sql = """
+        SELECT
+            p.dump_id,
+            MAX(p.dump_reported_peak_bytes),
+            MAX(p.dump_listed_peak_bytes),
+            CAST(SUM(t.listed_bytes) AS BIGINT)
+        FROM marts.peak_memory_v1 AS p
+        INNER JOIN marts.memory_timeline_v1 AS t
+            ON p.dump_id = t.dump_id AND p.memory_space = t.memory_space
+            AND p.dump_reported_peak_position = t.schedule_position
+        GROUP BY p.dump_id
+    """
+    dumps = example.execute(sql).fetchall()
+    assert {dump: (there, most - there) for dump, _, most, there in dumps if most > there} == found
+    assert any(most > there != printed for _, printed, most, there in dumps)
+
+
 def test_a_donation_is_not_judged_without_a_schedule(warehouse, tmp_path):
     """Without live ranges, or uses, a dump does not say whether an argument is free in time: no false, no `no`."""
     headers = [", parameter 0, shape |u8[64]| at ShapeIndex {}", ", maybe-live-out"]
