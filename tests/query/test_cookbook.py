@@ -193,7 +193,7 @@ def test_questions_say_which_dumps_they_leave_out(warehouse, records, fleet, tmp
 def test_recompiles_are_counted_in_a_folder(warehouse, tmp_path):
     """Two hosts that compile a function once each recompile nothing; of folders that do the one with the most shows.
 
-    A module without a name is no function, so several of them are no recompilations.
+    A module without a name is no function, so several of them are no recompilations. Nor are dumps for two targets.
     """
     job = tmp_path / "job"
     for host, numbers in (("host0", [1, 2]), ("host1", [1, 2, 3]), ("host2", [1])):
@@ -201,12 +201,15 @@ def test_recompiles_are_counted_in_a_folder(warehouse, tmp_path):
         for alone in ("module_0007.jit_g.cpu_after_optimizations", "module_0008..cpu_after_optimizations"):
             (job / host / f"{alone}-buffer-assignment.txt").write_bytes(small_dump(9))
         (job / host / "module_0009..cpu_after_optimizations-buffer-assignment.txt").write_bytes(small_dump(10))
+    of_tpu = "module_0001.jit_f.cl_853872983.after_optimizations-buffer-assignment.txt"
+    (job / "host2" / of_tpu).write_bytes(small_dump(1))
     assert 0 == ingest(warehouse, job, "--run", "job")[0]
     dumps = Counter(name for (name,) in rows(warehouse, "SELECT program_name FROM marts.observations"))
-    assert {"jit_f": 6, "jit_g": 3, "(unnamed)": 6} == dumps
+    assert {"jit_f": 7, "jit_g": 3, "(unnamed)": 6} == dumps
     found = json.loads(call("query", "--ask", "recompiles", "--warehouse", warehouse, "--format", "json").out)
     expected = {"run_name": "job", "program_name": "jit_f", "dump_count": 3, "signature_count": 1}
     expected |= {"content_count": 2, "identical_count": 1, "folder": "host1", "folder_count": 2}
+    expected |= {"compile_target": "cpu"}
     assert [expected] == found
 
 
