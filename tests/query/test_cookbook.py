@@ -169,6 +169,19 @@ def test_a_donation_is_not_judged_without_a_schedule(warehouse, tmp_path):
         assert word == row["in_this_schedule"]
 
 
+def test_donated_bytes_are_of_one_memory_space(warehouse, tmp_path):
+    """donated_arguments adds up no bytes of HBM and of the host."""
+    shape, donated = "shape |u8[64]| at ShapeIndex {}", "maybe-live-out"
+    headers = [f", parameter 0, {shape}, {donated}", f", color 5, parameter 1, {shape}, {donated}"]
+    headers += [f", parameter 2, {shape}"]
+    slots = [Slot(0, 3, 0, size, allocation=number) for number, size in enumerate((64, 32, 16))]
+    write_dumps(tmp_path / "job", [1], lambda _: dump_text(slots, headers))
+    assert 0 == ingest(warehouse, tmp_path / "job")[0]
+    found = json.loads(call("query", "--ask", "donated_arguments", "--warehouse", warehouse, "--format", "json").out)
+    columns = ("memory_space", "donated_count", "argument_count", "donated_bytes", "argument_bytes")
+    assert [(0, 1, 2, 64, 80), (5, 1, 1, 32, 32)] == [tuple(row[column] for column in columns) for row in found]
+
+
 def test_questions_say_which_dumps_they_leave_out(warehouse, records, fleet, tmp_path):
     """A question that is answered of whole dumps, and not without their live ranges, counts them; no other does."""
     for path in fleet.glob("tpu-*/*-buffer-assignment.txt"):
