@@ -334,6 +334,18 @@ def test_library_calls_are_of_programs(warehouse, tmp_path):
     assert [("Sharding", 2, 2, 4)] == [tuple(row[name] for name in columns) for row in found]
 
 
+def test_results_of_library_calls_are_their_elements(records, example):
+    """custom_calls says of a call that gives a tuple how large its arrays are, not the pointers to them."""
+    sql = "SELECT custom_call_target, result_shape FROM staging.instruction_texts WHERE custom_call_target IS NOT NULL"
+    expected: dict[str, int] = {}
+    for target, text in example.execute(sql).fetchall():
+        arrays = re.findall(r"[a-z]+[0-9]*\[[0-9,]*\]", text)
+        size = sum(parse_shape(array).logical_bytes for array in arrays)
+        expected[target] = max(size, expected.get(target, 0))
+    found = {row["custom_call_target"]: row["largest_result_bytes"] for row in records("custom_calls", EVERYTHING)}
+    assert expected == found
+
+
 def test_a_memory_space_without_a_platform_is_met(records, example):
     """names_of_memory_spaces counts the dumps that say no platform, too; not where a platform is asked for."""
     expected = example.execute(
