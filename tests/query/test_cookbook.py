@@ -182,6 +182,17 @@ def test_donated_bytes_are_of_one_memory_space(warehouse, tmp_path):
     assert [(0, 1, 2, 64, 80), (5, 1, 1, 32, 32)] == [tuple(row[column] for column in columns) for row in found]
 
 
+def test_messages_of_logs_are_no_refused_dumps(warehouse, tmp_path):
+    """refused_dumps has as many rows as the run counts refused dumps: a refused message of a log is none."""
+    [_, broken] = write_dumps(tmp_path / "job", [1, 2])
+    broken.write_bytes(broken.read_bytes().replace(b"Used values:", b"Used valves:"))
+    (tmp_path / "job" / "train.log").write_text("Out of memory while trying to allocate 1.50GiB\n")
+    assert 1 == ingest(warehouse, tmp_path / "job")[0]
+    assert [(2, 1)] == rows(warehouse, "SELECT reject_count, refused_dump_count FROM marts.runs")
+    found = json.loads(call("query", "--ask", "refused_dumps", "--warehouse", warehouse, "--format", "json").out)
+    assert [(broken.name, "grammar")] == [(row["relative_path"], row["rule"]) for row in found]
+
+
 def test_questions_say_which_dumps_they_leave_out(warehouse, records, fleet, tmp_path):
     """A question that is answered of whole dumps, and not without their live ranges, counts them; no other does."""
     for path in fleet.glob("tpu-*/*-buffer-assignment.txt"):
