@@ -268,6 +268,16 @@ def test_changes_of_official_figures_stay_within_a_rule(records):
                 assert before[f"{figure}_rule"] == row[f"{figure}_rule"]
 
 
+def test_official_figures_say_which_are_guesses(records, example):
+    """A temp that the compiler may give otherwise does not pass for its own, in both questions about the figures."""
+    sql = "SELECT run_name, program_name, is_temp_guessed FROM marts.official_figures_v2"
+    guessed = {(run, program) for run, program, is_guessed in example.execute(sql).fetchall() if is_guessed}
+    assert guessed
+    for name in ("official_figures", "official_figures_over_time"):
+        found = records(name, {"program": "%", **EVERYTHING})
+        assert guessed == {(row["run_name"], row["program_name"]) for row in found if row["is_temp_guessed"]}
+
+
 def test_official_figures_of_two_devices_are_two_series(warehouse, tmp_path):
     """A change is that since the run before on the same kind of device."""
     for number, device in enumerate(("a", "b", "a", "b")):
