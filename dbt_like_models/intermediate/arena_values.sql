@@ -3,7 +3,8 @@
 -- hangs on that, and a dump does not show it. The opcodes are a heuristic: of single elements those of add, clamp,
 -- compare, convert, copy, parameter and while were seen to be kept so, those of fusion and reduce not. Whether one is
 -- still in memory when the code was generated is less sure: of single elements of any opcode, and of what runs beside
--- the rest (calls on a SparseCore, collectives fused with computations), some were seen to be gone by then.
+-- the rest (calls on a SparseCore, collectives fused with computations) or was copied out of another memory space by an
+-- asynchronous copy, some were seen to be gone by then.
 -- grain: dump_id
 -- materialized: incremental by dump_id
 WITH arenas AS (
@@ -13,7 +14,8 @@ WITH arenas AS (
         s.is_single_element,
         s.dimension_count = 0 AS is_scalar,
         t.opcode IN ('call-start', 'call-update', 'call-done') OR STARTS_WITH(i.instruction_name, 'async-collective-')
-            AS is_beside,
+            -- Its tuple and its sync flag are there where it copies into another space, too.
+            OR (t.opcode = 'copy-start' AND s.tuple_arity IS NULL) AS is_beside,
         t.opcode IN (
             'add', 'and', 'bitcast', 'bitcast-convert', 'clamp', 'compare', 'conditional', 'constant', 'convert',
             'copy', 'divide', 'get-tuple-element', 'maximum', 'minimum', 'multiply', 'negate', 'not', 'or',

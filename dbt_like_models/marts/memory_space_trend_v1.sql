@@ -35,8 +35,8 @@ SELECT
     track,  -- Label that tells series apart.
     memory_space,  -- Memory space; 0 is the default (HBM on TPU).
     dump_id,  -- The dump that stands for the run: the largest of the program.
-    variant_count,  -- Different dumps of the program in the run.
-    dump_count,  -- Files of the program in the run.
+    variant_count,  -- Different dumps of the program in the run that have an allocation in this space.
+    dump_count,  -- Files of these dumps.
     CAST(run_number AS BIGINT) AS run_number,  -- Place of the run in its series, from 1.
     previous_run_name,  -- The previous run of the series.
     reserved_bytes,  -- Reserved bytes, without thread-local ones.

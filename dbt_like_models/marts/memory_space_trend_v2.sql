@@ -37,8 +37,8 @@ SELECT
     device_kind,  -- Device the run compiled for, which tells series apart; null where nobody said.
     memory_space,  -- Memory space; 0 is the default (HBM on TPU).
     dump_id,  -- The dump that stands for the run: the largest of the program.
-    variant_count,  -- Different dumps of the program in the run.
-    dump_count,  -- Files of the program in the run.
+    variant_count,  -- Different dumps of the program in the run that have an allocation in this space; where none has one, in the lowest space that it uses.
+    dump_count,  -- Files of these dumps.
     CAST(run_number AS BIGINT) AS run_number,  -- Place of the run in its series, from 1.
     previous_run_name,  -- The previous run of the series.
     reserved_bytes,  -- Reserved bytes, without thread-local ones.

@@ -18,7 +18,7 @@ SELECT
     END AS dump_listed_peak_bytes,  -- The same over all memory spaces of the dump, as XLA mixes them.
     l.listed_peak_position AS dump_listed_peak_position,  -- First schedule position of that.
     d.reported_peak_position AS dump_reported_peak_position,  -- Position XLA prints as `(peak)`, for all spaces together.
-    d.reported_peak_bytes AS dump_reported_peak_bytes,  -- Sum of the bytes XLA lists there, as printed.
+    d.reported_peak_bytes AS dump_reported_peak_bytes,  -- Sum of the bytes XLA lists there, as printed; before jaxlib 0.6.0 they are those of whole instructions.
     COALESCE(
         l.listed_peak_bytes > l.listed_at_reported_peak_bytes, FALSE
     ) AS has_other_reported_peak  -- Whether more listed bytes are alive elsewhere than where XLA prints its peak; false where that is not known, too.

@@ -1,4 +1,5 @@
--- A program from run to run, over all its memory spaces: the bytes that it needs, and whether any of them changed.
+-- A program from run to run: the bytes that it needs in memory space 0, and whether another dump stands for it
+-- there than in the run before.
 -- grain: run_id, program_id, compile_target, platform, track, device_kind
 -- portable: yes
 WITH ordered AS (
@@ -47,5 +48,5 @@ SELECT
     text_bytes,  -- Bytes of the dump.
     CASE
         WHEN previous_dump_id IS NOT NULL THEN dump_id <> previous_dump_id
-    END AS is_changed  -- Whether the dump differs from that of the previous run; null for the first.
+    END AS is_changed  -- Whether dump_id is not that of the previous run, be the bytes of both the same; null for the first run, and where either has nothing in memory space 0.
 FROM ordered

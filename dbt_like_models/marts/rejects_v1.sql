@@ -1,4 +1,4 @@
--- Refused dumps, with the place of the fault; `bufferhouse rejects show` writes their bytes.
+-- Refused dumps, and refused messages of logs, with the place of the fault; `bufferhouse rejects show` writes their bytes.
 -- grain: reject_id
 -- portable: yes
 SELECT
@@ -7,7 +7,7 @@ SELECT
     r.run_name,  -- Its name.
     j.relative_path,  -- Path below the run's root.
     j.sha256,  -- SHA-256 of its content.
-    j.rule,  -- grammar, contract:TABLE.COLUMN or check:NAME.
+    j.rule,  -- grammar, contract:TABLE.COLUMN, check:NAME or an assertion of the reader; message for one of a log.
     j.line_number,  -- Line of the fault, from 1.
     j.column_number,  -- Column of the fault, from 1.
     j.expected,  -- What was expected there.

@@ -1,4 +1,4 @@
--- Refused dumps, without their bytes.
+-- Refused dumps, and refused messages of logs, without their bytes.
 -- grain: reject_id
 SELECT
     reject_id,  -- Number of the reject in this warehouse.
@@ -7,8 +7,8 @@ SELECT
     source_uri,  -- Where it was read from.
     relative_path,  -- Path below the run's root.
     sha256,  -- SHA-256 of its content.
-    role,  -- Which file of the dump is at fault.
-    rule,  -- grammar, contract:TABLE.COLUMN or check:NAME.
+    role,  -- Which file of the dump is at fault; log for a message of a log.
+    rule,  -- grammar, contract:TABLE.COLUMN, check:NAME or an assertion of the reader; message for one of a log.
     line_number,  -- Line of the fault, from 1.
     column_number,  -- Column of the fault, from 1.
     expected,  -- What was expected there.

@@ -16,7 +16,8 @@ SELECT
     peak_relation,
     static_peak_bytes,
     footprint_bytes,
-    changed_meaning
+    changed_meaning,
+    is_temp_guessed
 FROM marts.official_figures_v2
 WHERE program_name LIKE $program AND ($run IS NULL OR run_name = $run)
 ORDER BY footprint_bytes DESC, program_name, run_name, relative_path

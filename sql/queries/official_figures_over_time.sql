@@ -46,7 +46,8 @@ SELECT
         END,
         CASE WHEN temp_rule <> previous_temp_rule THEN 'temp: was ' || previous_temp_rule || ', is ' || temp_rule END,
         CASE WHEN peak_rule <> previous_peak_rule THEN 'peak: was ' || previous_peak_rule || ', is ' || peak_rule END
-    ), '') AS changed_meaning
+    ), '') AS changed_meaning,
+    is_temp_guessed
 FROM in_order
 ORDER BY program_name, program_id, compile_target, platform, track, device_kind, run_order
 LIMIT $rows
