@@ -169,6 +169,16 @@ def test_several_hosts_recompile_nothing(warehouse: Path, tmp_path: Path):
         assert [row[:3] for row in expected] == [tuple(row[name] for name in columns) for row in fleet]
 
 
+def test_of_runs_that_compiled_as_often_the_newest_is_named(warehouse: Path, tmp_path: Path):
+    """In the fleet, whatever their order of loading, or the numbers that they have in a lake."""
+    for name, day in (("newer", 2), ("older", 1)):
+        write_dumps(tmp_path / name, range(2), lambda _: small_dump(1))
+        (tmp_path / name / "run.json").write_text(json.dumps({"started_at": f"2026-11-0{day}T00:00:00Z"}))
+        assert 0 == call("ingest", tmp_path / name, "--run", name, "--warehouse", warehouse).code
+    [again] = read_fleet(warehouse).answers["fleet_recompiled"].records
+    assert (2, 2, "newer") == (again["run_count"], again["dump_count"], again["run_name"])
+
+
 def test_a_program_of_two_targets_counts_for_each(two_targets: Path, tmp_path: Path):
     """Where its figures count a program once for each compile target, the report says so; and only there."""
     words = ("report", "run", "--warehouse", two_targets)

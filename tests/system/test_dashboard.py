@@ -58,6 +58,15 @@ def test_a_query_runs(published, chosen, name):
         assert rows == sorted(rows, key=lambda row: row[0])
 
 
+def test_a_single_figure_is_what_its_title_says(published, chosen):
+    """The newest load is often of an old run, so that it is not called the newest run."""
+    figures = [panel for panel in DASHBOARD["panels"] if panel["type"] == "stat"]
+    for panel in figures:
+        [(column, *_)] = published.execute(sent(panel["targets"][0]["rawSql"], chosen)).description
+        assert column in panel["title"].lower()
+    assert 4 == len(figures)
+
+
 @pytest.fixture(scope="module")
 def marts() -> set[str]:
     """The versions of marts."""

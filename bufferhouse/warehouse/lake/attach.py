@@ -88,8 +88,10 @@ def open_lake(address: LakeAddress, *, read_only: bool, wait: float = 0.0) -> du
         for name, value in _SETTINGS.items():
             con.execute(f"SET {name} = {value}")
         extensions.end_loading(con)
-    except BaseException:
+    except BaseException as error:
         con.close()
+        if isinstance(error, duckdb.Error) and faults.is_away(error):  # since it was attached
+            raise WarehouseInUse(f"{address} does not answer: {faults.reason(error)}; try again later") from None
         raise
     return con
 

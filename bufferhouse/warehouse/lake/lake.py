@@ -24,7 +24,7 @@ from bufferhouse.warehouse.address import ROOT, Address
 from bufferhouse.warehouse.lake import attach, compact, retry, schema
 from bufferhouse.warehouse.lake.claims import Claims
 from bufferhouse.warehouse.lake.contents import Contents, named
-from bufferhouse.warehouse.lake.postgres import making, prove_role
+from bufferhouse.warehouse.lake.postgres import answers, making, prove_role
 from bufferhouse.warehouse.migrate import applied_version
 from bufferhouse.warehouse.warehouse import Compacted, Warehouse
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _RANDOM_BITS = 10  # beside microseconds since 1970, below 2^62 until the year 2112
+_INTERNAL = (duckdb.InternalException, duckdb.FatalException)  # of a statement, and of those after it
 _STORED_MODELS = "SELECT model_name, fingerprint FROM meta.models WHERE is_incremental"
 
 
@@ -131,7 +132,11 @@ class Lake(Warehouse):
                 "command again, and compact with a longer --keep-snapshots"
             )
         told = super().told(error) or faults.raised_inside(error) or faults.refused(error)
-        return told or (faults.away(error) if retry.passes(error) else None)
+        return told or (faults.away(error) if retry.passes(error) or self._died(error) else None)
+
+    def _died(self, error: duckdb.Error) -> bool:
+        """Say whether DuckLake told as an internal error that the catalog went away. A reader has no session to ask."""
+        return self.address.is_postgres and isinstance(error, _INTERNAL) and not answers(self.address)
 
     def transaction(self) -> AbstractContextManager[None]:
         if self.claims is None:

@@ -52,6 +52,20 @@ def _connect(catalog: str) -> "psycopg.Connection":
     )  # fmt: skip
 
 
+def answers(address: LakeAddress) -> bool:
+    """Say whether PostgreSQL lets a session begin at this moment.
+
+    Raises:
+        UsageError: psycopg is not installed.
+    """
+    psycopg = psycopg_module()
+    try:
+        _connect(address.connection_string).close()
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
 @contextmanager
 def answering() -> Iterator[None]:
     """Say of a session that has ended, or cannot begin, that trying again can help; of missing rights, who has some.

@@ -12,14 +12,14 @@ from threading import Thread
 import duckdb
 import pytest
 
-from bufferhouse.errors import UsageError, WarehouseError, WarehouseFull
+from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, WarehouseFull
 from bufferhouse.warehouse.address import LakeAddress, address_of
-from bufferhouse.warehouse.lake import retry
+from bufferhouse.warehouse.lake import attach, retry
 from bufferhouse.warehouse.lake.attach import make_lake, open_lake
 from bufferhouse.warehouse.lake.claims import Claims
 from bufferhouse.warehouse.lake.schema import migrate_lake
 from bufferhouse.warehouse.migrate import applied_version, migrations
-from bufferhouse.warehouse.open import writing
+from bufferhouse.warehouse.open import reading, writing
 from tests.command_line import Outcome, call
 from tests.flows.clock import free_port, until
 from tests.ingests import write_dumps
@@ -30,6 +30,7 @@ psycopg = pytest.importorskip("psycopg", reason="the extra `lake` is not install
 pytest_plugins = ["tests.servers.lake_servers"]
 pytestmark = needs_lake
 
+WENT = "INTERNAL Error: Attempted to access index 0 within vector of size 0"
 READERS = (("query", "SELECT 1"), ("stats",), ("verify",), ("check",))
 
 
@@ -309,7 +310,7 @@ def test_a_catalog_that_is_started_anew_while_a_lake_is_made(postgres, catalog, 
 
 def test_a_catalog_that_dies_is_told_as_an_internal_error(postgres, catalog, tmp_path):
     """DuckLake does so at one moment in some thirty; it is tried again where the catalog went, and nowhere else."""
-    went = duckdb.InternalException("INTERNAL Error: Attempted to access index 0 within vector of size 0")
+    went = duckdb.InternalException(WENT)
     tries = []
 
     def dies(is_dead: bool) -> int:
@@ -328,6 +329,31 @@ def test_a_catalog_that_dies_is_told_as_an_internal_error(postgres, catalog, tmp
         with pytest.raises(duckdb.InternalException):
             warehouse.persistently(lambda: dies(False))
         assert [False] == tries
+
+
+def test_a_catalog_that_dies_while_a_lake_is_opened_to_read(postgres, whole_lake, monkeypatch):
+    """Exit 3 and a line at that moment, too, and not 1, which of a gate means that a program grew."""
+
+    def dies(con: duckdb.DuckDBPyConnection) -> int:
+        postgres.kill()
+        return snapshot_of(con)
+
+    snapshot_of = attach.snapshot_of
+    monkeypatch.setattr(attach, "snapshot_of", dies)
+    told = call("compare", "a", "b", "--fail-over", "1%", "--warehouse", whole_lake)
+    postgres.start()
+    assert_told(told, 3, "does not answer", "try again later")
+
+
+def test_an_internal_error_under_a_reader_is_told_where_the_catalog_went(postgres, whole_lake):
+    """And nowhere else: with a catalog that answers it stays what it is."""
+    with reading(whole_lake) as opened:
+        assert opened.told(duckdb.InternalException(WENT)) is None
+        postgres.kill()
+        told = opened.told(duckdb.InternalException(WENT))
+    postgres.start()
+    assert WarehouseBusy is type(told)
+    assert "does not answer" in str(told)
 
 
 @pytest.fixture(scope="module")
