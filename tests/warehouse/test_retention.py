@@ -65,6 +65,20 @@ def test_keep_runs_forgets_the_oldest_and_what_only_they_saw(three_runs):
     assert 0 == call("check", "--warehouse", three_runs).code
 
 
+def test_runs_whose_dumps_were_all_refused_push_no_good_run_out(warehouse, tmp_path):
+    """They are counted apart: a week of a dialect that is not read yet does not cost the weeks before."""
+    for day in range(1, 6):
+        run = tmp_path / f"day_{day}"
+        [path] = write_dumps(run, [day])
+        if day > 2:
+            path.write_bytes(b"BufferAssignment:\nnonsense\n")
+        (run / "run.json").write_text(json.dumps({"started_at": f"2026-01-0{day}T00:00:00Z", "platform": "cpu"}))
+    ingest(warehouse, tmp_path)
+    with asked(warehouse) as con:
+        assert ["day_3"] == [name for _, name in runs_to_prune(con, keep_runs=2)]
+        assert ["day_4", "day_3", "day_1"] == [name for _, name in runs_to_prune(con, keep_runs=1)]
+
+
 def test_nothing_is_removed_before_somebody_agreed(three_runs):
     """Without a terminal and without --yes a removal is refused; --plan shows what would go, and nothing goes."""
     for words in (["prune", "--keep-runs", 1], ["runs", "rm", "day_1"]):
