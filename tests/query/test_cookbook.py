@@ -149,6 +149,13 @@ def test_another_reported_peak_is_lower_by_listed_bytes(records, example):
     assert any(most > there != printed for _, printed, most, there in dumps)
 
 
+def test_the_reasons_of_a_gap_sum_to_it(records):
+    """fragmented_arenas says where each byte of the gap is: between strides, unused, or used at other moments only."""
+    found = records("fragmented_arenas", EVERYTHING)
+    parts = ("stride_bytes", "unused_bytes", "other_moments_bytes", "without_live_range_bytes")
+    assert [row["gap_bytes"] for row in found] == [sum(row[part] for part in parts) for row in found] != []
+
+
 def test_a_donation_is_not_judged_without_a_schedule(warehouse, tmp_path):
     """Without live ranges, or uses, a dump does not say whether an argument is free in time: no false, no `no`."""
     headers = [", parameter 0, shape |u8[64]| at ShapeIndex {}", ", maybe-live-out"]
