@@ -146,7 +146,7 @@ _OPENINGS = (
         r"(?:(?P<code>E1000: CompileTimeHbmOom: )?XLA:TPU compile permanent error\. )?"
         r"Ran out of memory in memory space (?P<space>\w+)\. Used @used@ of @capacity@ (?P=space)\."
         r"(?: Exceeded (?P=space) capacity by @exceeded@\.)?"
-        r"(?P<report> Memory usage report:)?[ ]*",
+        r"(?:(?: HLO module: (?P<module>\S+?)\.)?(?P<report> Memory usage report:))?[ ]*",
         has_listing=True,
     ),
     _opening(
@@ -236,7 +236,7 @@ _BEGINS = re.compile(
     r"|Some donated buffers were not usable: [A-Za-z]"
 )
 _LOOKS_LIKE = re.compile("|".join(re.escape(key.decode()) for key in KEYS if key != DONATION_KEY))
-REPORT = "T3r"  # what libtpu 0.0.42.1 writes to its log beside a T3; specimens show it, upstream documents do not
+REPORT = "T3r"  # what libtpu since 0.0.42.1 writes to its log beside a T3; specimens show it, upstream does not
 _ESCAPED = "[type.googleapis.com/"  # the payload of a status, which quotes the beginning of the message once more
 
 
