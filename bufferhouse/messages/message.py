@@ -633,7 +633,8 @@ def once(messages: Iterable[Message]) -> list[Message]:
 def _without_reports(messages: list[Message]) -> list[Message]:
     """Return messages without the reports that the log of a process has beside its exception; their bytes are kept.
 
-    An allocator's line is such a report, too, of the same bytes rounded up.
+    An allocator's line is such a report, too, of the same bytes rounded up. Programs whose figures are printed alike
+    are told apart by the bytes of their reports: the sentence takes those of the first, the others are told as well.
     """
     sentences: dict[tuple, list[Message]] = {}
     failures: dict[tuple, list[Message]] = {}
@@ -644,7 +645,8 @@ def _without_reports(messages: list[Message]) -> list[Message]:
             failures.setdefault(tuple(message.ranks), []).append(message)
     told = []
     for message in messages:
-        same = sentences.get(_of_a_report(message), []) if message.dialect == REPORT else []
+        found = sentences.get(_of_a_report(message), []) if message.dialect == REPORT else []
+        same = [other for other in found if _may_have(other, message)]
         for other in same:
             other.figures[other.figures.index(other.figure("used"))] = message.figure("used")
             other.lines = [*other.lines, *message.lines]
@@ -658,6 +660,12 @@ def _is_said_of(line: Message, failure: Message) -> bool:
     """Say whether an allocator's line is about the allocation that a failure of the same process names."""
     least, most = range_of(failure.needed.printed)
     return line.is_of_allocator and least <= line.needed.size_bytes < most + ROUNDED_TO
+
+
+def _may_have(sentence: Message, report: Message) -> bool:
+    """Say whether a report may be that of a sentence: of no other module, and of no other bytes than one before."""
+    is_other = report.module and sentence.module and report.module != sentence.module
+    return not is_other and sentence.figure("used").size_bytes in (None, report.figure("used").size_bytes)
 
 
 def _of_a_report(message: Message) -> tuple:

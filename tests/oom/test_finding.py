@@ -27,7 +27,7 @@ from bufferhouse.whatif.chips import CHIPS
 from bufferhouse.whatif.moments import Moments
 from bufferhouse.whatif.space import read_space
 from tests.command_line import call
-from tests.oom.specimens import CORPUS, DONATED, FITS, FOLDER, SAID, failures, log, unpacked, with_global
+from tests.oom.specimens import CORPUS, DONATED, FITS, FOLDER, SAID, TWINS, failures, log, unpacked, with_global
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +112,14 @@ def test_the_report_in_the_log_proves_the_rule_to_the_byte(found):
     finding = found("libtpu-0.0.42.1/outputs_wide")
     used = finding.message.figure("used")
     assert used.size_bytes == finding.needed_bytes == 34_376_567_296
+
+
+def test_two_programs_of_one_name_whose_figures_are_printed_alike_have_each_its_dump():
+    """libtpu 0.0.52 names the module in its report, too, and the exact bytes there tell the two apart."""
+    with in_memory([str(TWINS)]) as con:
+        findings = explain(con, failures(TWINS / "stderr.txt"), dumps(con))
+    sizes = {"module_0000": 18_897_441_280, "module_0002": 18_899_538_432}
+    assert sizes == {one.dump["source_uri"].rpartition("/")[2][:11]: one.needed_bytes for one in findings}
 
 
 def test_of_several_dumps_the_one_is_taken_that_explains_the_message(con):
