@@ -237,6 +237,7 @@ _BEGINS = re.compile(
 )
 _LOOKS_LIKE = re.compile("|".join(re.escape(key.decode()) for key in KEYS if key != DONATION_KEY))
 REPORT = "T3r"  # what libtpu since 0.0.42.1 writes to its log beside a T3; specimens show it, upstream does not
+REPORTED = "all_allocations"  # the figure of a report whose bytes are exact
 _ESCAPED = "[type.googleapis.com/"  # the payload of a status, which quotes the beginning of the message once more
 
 
@@ -264,7 +265,7 @@ _LISTING = {
     ),
     "buffer": re.compile(r"Buffer (?P<number>[0-9]{1,9}):"),
     "space": re.compile(r"Memory Space: \w+ \(color=(?P<color>[0-9]{1,9})\)"),
-    "bytes": re.compile(rf"Total bytes: (?P<bytes>[0-9]{{1,20}}) \({_S}\)"),
+    "bytes": re.compile(rf"Total bytes: (?P<bytes>[0-9]{{1,20}}) \((?P<size>{_S})\)"),
     "row": re.compile(
         rf"cumulative_size;\s+size;\s+offset; used_by_n_values; shapes_list|-+"
         rf"|{_S}\(\s*[0-9]+%\);\s+{_S};\s+[0-9]+;\s+[0-9]+; .+"
@@ -423,8 +424,9 @@ class _Reader:
             self.message.module = about["module"]
         elif kind == "space":
             self._color = int(about["color"])
-        elif kind == "bytes" and self._color == 0 and (used := self.message.figure("used")):
-            figures[figures.index(used)] = replace(used, size_bytes=int(about["bytes"]))
+        elif kind == "bytes" and self._color == 0 and self.message.dialect == REPORT:
+            if self.message.figure(REPORTED) is None:
+                figures.append(Figure(REPORTED, about["size"], int(about["bytes"])))
         elif kind in ("total", "requirement"):
             figures.append(Figure(kind, about["size"]))
         return True
@@ -648,7 +650,8 @@ def _without_reports(messages: list[Message]) -> list[Message]:
         found = sentences.get(_of_a_report(message), []) if message.dialect == REPORT else []
         same = [other for other in found if _may_have(other, message)]
         for other in same:
-            other.figures[other.figures.index(other.figure("used"))] = message.figure("used")
+            exact = message.figure(REPORTED)
+            other.figures += [exact] if exact and other.figure(REPORTED) is None else []
             other.lines = [*other.lines, *message.lines]
             other.faults += message.faults
         if not same and not any(_is_said_of(message, other) for other in failures.get(tuple(message.ranks), ())):
@@ -665,7 +668,7 @@ def _is_said_of(line: Message, failure: Message) -> bool:
 def _may_have(sentence: Message, report: Message) -> bool:
     """Say whether a report may be that of a sentence: of no other module, and of no other bytes than one before."""
     is_other = report.module and sentence.module and report.module != sentence.module
-    return not is_other and sentence.figure("used").size_bytes in (None, report.figure("used").size_bytes)
+    return not is_other and sentence.figure(REPORTED) in (None, report.figure(REPORTED))
 
 
 def _of_a_report(message: Message) -> tuple:
