@@ -146,7 +146,7 @@ _OPENINGS = (
         r"(?:(?P<code>E1000: CompileTimeHbmOom: )?XLA:TPU compile permanent error\. )?"
         r"Ran out of memory in memory space (?P<space>\w+)\. Used @used@ of @capacity@ (?P=space)\."
         r"(?: Exceeded (?P=space) capacity by @exceeded@\.)?"
-        r"(?P<report> Memory usage report:)?[ ]*",
+        r"(?:(?: HLO module: (?P<module>\S+?)\.)?(?P<report> Memory usage report:))?[ ]*",
         has_listing=True,
     ),
     _opening(
@@ -236,7 +236,8 @@ _BEGINS = re.compile(
     r"|Some donated buffers were not usable: [A-Za-z]"
 )
 _LOOKS_LIKE = re.compile("|".join(re.escape(key.decode()) for key in KEYS if key != DONATION_KEY))
-REPORT = "T3r"  # what libtpu 0.0.42.1 writes to its log beside a T3; specimens show it, upstream documents do not
+REPORT = "T3r"  # what libtpu since 0.0.42.1 writes to its log beside a T3; specimens show it, upstream does not
+REPORTED = "all_allocations"  # the figure of a report whose bytes are exact
 _ESCAPED = "[type.googleapis.com/"  # the payload of a status, which quotes the beginning of the message once more
 
 
@@ -264,7 +265,7 @@ _LISTING = {
     ),
     "buffer": re.compile(r"Buffer (?P<number>[0-9]{1,9}):"),
     "space": re.compile(r"Memory Space: \w+ \(color=(?P<color>[0-9]{1,9})\)"),
-    "bytes": re.compile(rf"Total bytes: (?P<bytes>[0-9]{{1,20}}) \({_S}\)"),
+    "bytes": re.compile(rf"Total bytes: (?P<bytes>[0-9]{{1,20}}) \((?P<size>{_S})\)"),
     "row": re.compile(
         rf"cumulative_size;\s+size;\s+offset; used_by_n_values; shapes_list|-+"
         rf"|{_S}\(\s*[0-9]+%\);\s+{_S};\s+[0-9]+;\s+[0-9]+; .+"
@@ -423,8 +424,9 @@ class _Reader:
             self.message.module = about["module"]
         elif kind == "space":
             self._color = int(about["color"])
-        elif kind == "bytes" and self._color == 0 and (used := self.message.figure("used")):
-            figures[figures.index(used)] = replace(used, size_bytes=int(about["bytes"]))
+        elif kind == "bytes" and self._color == 0 and self.message.dialect == REPORT:
+            if self.message.figure(REPORTED) is None:
+                figures.append(Figure(REPORTED, about["size"], int(about["bytes"])))
         elif kind in ("total", "requirement"):
             figures.append(Figure(kind, about["size"]))
         return True
@@ -633,7 +635,8 @@ def once(messages: Iterable[Message]) -> list[Message]:
 def _without_reports(messages: list[Message]) -> list[Message]:
     """Return messages without the reports that the log of a process has beside its exception; their bytes are kept.
 
-    An allocator's line is such a report, too, of the same bytes rounded up.
+    An allocator's line is such a report, too, of the same bytes rounded up. Programs whose figures are printed alike
+    are told apart by the bytes of their reports: the sentence takes those of the first, the others are told as well.
     """
     sentences: dict[tuple, list[Message]] = {}
     failures: dict[tuple, list[Message]] = {}
@@ -644,9 +647,11 @@ def _without_reports(messages: list[Message]) -> list[Message]:
             failures.setdefault(tuple(message.ranks), []).append(message)
     told = []
     for message in messages:
-        same = sentences.get(_of_a_report(message), []) if message.dialect == REPORT else []
+        found = sentences.get(_of_a_report(message), []) if message.dialect == REPORT else []
+        same = [other for other in found if _may_have(other, message)]
         for other in same:
-            other.figures[other.figures.index(other.figure("used"))] = message.figure("used")
+            exact = message.figure(REPORTED)
+            other.figures += [exact] if exact and other.figure(REPORTED) is None else []
             other.lines = [*other.lines, *message.lines]
             other.faults += message.faults
         if not same and not any(_is_said_of(message, other) for other in failures.get(tuple(message.ranks), ())):
@@ -658,6 +663,12 @@ def _is_said_of(line: Message, failure: Message) -> bool:
     """Say whether an allocator's line is about the allocation that a failure of the same process names."""
     least, most = range_of(failure.needed.printed)
     return line.is_of_allocator and least <= line.needed.size_bytes < most + ROUNDED_TO
+
+
+def _may_have(sentence: Message, report: Message) -> bool:
+    """Say whether a report may be that of a sentence: of no other module, and of no other bytes than one before."""
+    is_other = report.module and sentence.module and report.module != sentence.module
+    return not is_other and sentence.figure(REPORTED) in (None, report.figure(REPORTED))
 
 
 def _of_a_report(message: Message) -> tuple:

@@ -7,7 +7,7 @@ import duckdb
 
 from bufferhouse.messages import join, rules
 from bufferhouse.messages.figures import nominal
-from bufferhouse.messages.message import DONATION, Message
+from bufferhouse.messages.message import DONATION, REPORTED, Message
 from bufferhouse.messages.rules import Reproduced
 from bufferhouse.query.statements import Record, ask
 from bufferhouse.whatif.moments import Moments
@@ -125,7 +125,7 @@ def _doubt(con: duckdb.DuckDBPyConnection, finding: Finding, *, is_taken: bool) 
     `is_taken` is whether the dump explains a message, this one or another.
     """
     message, dump_id = finding.message, finding.dump["dump_id"]
-    has_sum = any(one.figure.name == "used" and one.found_bytes for one in finding.figures)
+    has_sum = any(one.figure.name in ("used", REPORTED) and one.found_bytes for one in finding.figures)
     is_other = has_sum and not rules.is_explained(finding.figures)
     if message.module:
         # A module of other sizes has the same name. Of one that failed a newer compiler may add up otherwise.

@@ -7,7 +7,9 @@ WITH sums AS (
         run_id,
         message_id,
         dump_id,
-        BOOL_OR(figure_name = 'used' AND is_reproduced) AS is_sum,
+        BOOL_OR(figure_name = 'used' AND is_reproduced)
+        -- Of two programs whose figure is printed alike the exact bytes of the report beside it tell which.
+        AND BOOL_AND(is_reproduced OR figure_name <> 'all_allocations') AS is_sum,
         BOOL_OR(figure_name = 'hlo_temp' AND rule_bytes > 0)
         AND BOOL_AND(is_reproduced OR figure_name NOT IN ('hlo_temp', 'arguments')) AS are_parts
     FROM intermediate.oom_sums

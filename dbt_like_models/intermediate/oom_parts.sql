@@ -12,6 +12,7 @@ SELECT
     CAST(SUM(CASE WHEN kind = 'temp' THEN reserved_bytes ELSE 0 END) AS BIGINT) AS temp_bytes,  -- Temporaries.
     CAST(SUM(CASE WHEN kind = 'output' THEN reserved_bytes ELSE 0 END) AS BIGINT) AS output_bytes,  -- Outputs that are not placed on parameters.
     CAST(COALESCE(MAX(s.shared_bytes), 0) AS BIGINT) AS shared_bytes,  -- Outputs that are.
+    CAST(SUM(CASE WHEN kind = 'constant' THEN reserved_bytes ELSE 0 END) AS BIGINT) AS constant_bytes,  -- Constants.
     CAST(
         SUM(CASE WHEN kind NOT IN ('parameter', 'temp', 'output') THEN reserved_bytes ELSE 0 END) AS BIGINT
     ) AS other_bytes  -- Constants and thread-local allocations.

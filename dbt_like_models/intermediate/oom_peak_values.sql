@@ -50,7 +50,8 @@ SELECT
         WHEN 'parameter' THEN j.is_of_parameters
         WHEN 'temp' THEN j.is_of_temporaries
         WHEN 'output' THEN j.is_of_outputs
-        ELSE j.is_of_others
+        WHEN 'constant' THEN j.is_of_constants
+        ELSE FALSE -- No rule of a main figure counts thread-local ones.
     END AS is_in_figure  -- The main figure counts it.
 FROM subjects AS j
 INNER JOIN parts AS p ON j.dump_id = p.dump_id

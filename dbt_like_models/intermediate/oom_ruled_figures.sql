@@ -24,7 +24,8 @@ ruled AS (
         r.is_of_temporaries,
         r.is_of_outputs,
         r.is_of_shared,
-        r.is_of_others,
+        r.is_of_constants,
+        r.is_of_thread_local,
         ROW_NUMBER() OVER (PARTITION BY p.run_id, p.message_id, p.figure_name ORDER BY r.rule_number) AS choice
     FROM printed AS p
     INNER JOIN intermediate.oom_rules AS r ON p.dialect = r.dialect AND p.figure_name = r.figure_name
@@ -46,6 +47,7 @@ SELECT
     is_of_temporaries,  -- Temporaries are.
     is_of_outputs,  -- Outputs are that are not placed on parameters.
     is_of_shared,  -- Outputs are that are.
-    is_of_others  -- Constants and thread-local allocations are.
+    is_of_constants,  -- Constants are.
+    is_of_thread_local  -- Thread-local allocations are.
 FROM ruled
 WHERE choice = 1

@@ -13,7 +13,7 @@ SELECT
     COALESCE(r.is_of_parameters, FALSE) AS is_of_parameters,  -- The figure counts parameters.
     COALESCE(r.is_of_temporaries, FALSE) AS is_of_temporaries,  -- It counts temporaries.
     COALESCE(r.is_of_outputs, FALSE) AS is_of_outputs,  -- It counts outputs.
-    COALESCE(r.is_of_others, FALSE) AS is_of_others  -- It counts constants and thread-local allocations.
+    COALESCE(r.is_of_constants, FALSE) AS is_of_constants  -- It counts constants.
 FROM intermediate.oom_messages AS m
 INNER JOIN intermediate.oom_joined AS j ON m.run_id = j.run_id AND m.message_id = j.message_id
 LEFT JOIN intermediate.oom_ruled_figures AS r

@@ -16,7 +16,8 @@ WITH summed AS (
         END
         + CASE WHEN r.is_of_outputs THEN COALESCE(p.output_bytes, 0) ELSE 0 END
         + CASE WHEN r.is_of_shared THEN COALESCE(p.shared_bytes, 0) ELSE 0 END
-        + CASE WHEN r.is_of_others THEN COALESCE(p.other_bytes, 0) ELSE 0 END AS rule_bytes
+        + CASE WHEN r.is_of_constants THEN COALESCE(p.constant_bytes, 0) ELSE 0 END
+        + CASE WHEN r.is_of_thread_local THEN COALESCE(p.other_bytes - p.constant_bytes, 0) ELSE 0 END AS rule_bytes
     FROM intermediate.oom_candidates AS c
     INNER JOIN intermediate.oom_ruled_figures AS r ON c.run_id = r.run_id AND c.message_id = r.message_id
     INNER JOIN (

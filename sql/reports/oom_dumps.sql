@@ -7,7 +7,8 @@ WITH parts AS (
         SUM(CASE WHEN kind = 'temp' THEN size_bytes ELSE 0 END) AS temporaries,
         SUM(CASE WHEN kind = 'output' THEN size_bytes ELSE 0 END) AS outputs,
         SUM(CASE WHEN kind = 'parameter' AND is_maybe_live_out THEN size_bytes ELSE 0 END) AS shared,
-        SUM(CASE WHEN kind NOT IN ('parameter', 'temp', 'output') THEN size_bytes ELSE 0 END) AS others
+        SUM(CASE WHEN kind = 'constant' THEN size_bytes ELSE 0 END) AS constants,
+        SUM(CASE WHEN kind = 'thread-local' THEN size_bytes ELSE 0 END) AS thread_local
     FROM marts.allocations_v1
     WHERE memory_space = 0
     GROUP BY dump_id
@@ -25,7 +26,8 @@ SELECT
     CAST(COALESCE(p.temporaries, 0) AS BIGINT) AS temporaries,  -- Bytes of temporaries.
     CAST(COALESCE(p.outputs, 0) AS BIGINT) AS outputs,  -- Bytes of outputs that are not placed on parameters.
     CAST(COALESCE(p.shared, 0) AS BIGINT) AS shared,  -- Bytes of outputs that are.
-    CAST(COALESCE(p.others, 0) AS BIGINT) AS others  -- Bytes of constants and thread-local allocations.
+    CAST(COALESCE(p.constants, 0) AS BIGINT) AS constants,  -- Bytes of constants.
+    CAST(COALESCE(p.thread_local, 0) AS BIGINT) AS thread_local  -- Bytes of thread-local allocations.
 FROM marts.observations_v2 AS o
 LEFT JOIN parts AS p ON o.dump_id = p.dump_id
 ORDER BY o.run_name, o.relative_path, o.dump_id

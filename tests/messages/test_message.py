@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bufferhouse.messages.log import lines
 from bufferhouse.messages.message import MOST_REFUSED, PATIENCE_LINES, Message, Refused, _Reading, read_messages
 from bufferhouse.messages.rows import again_read
-from tests.oom.specimens import CORPUS, FITS, SAID, failures, log, unpacked
+from tests.oom.specimens import CORPUS, FITS, SAID, TWINS, failures, log, unpacked
 
 LISTING = log("libtpu-0.0.33/xent")
 
@@ -152,6 +152,14 @@ def test_a_sentence_with_a_code_names_its_program():
     """Before libtpu 0.0.46.3 only the dump beside it tells which one did not fit."""
     [message], [nameless] = failures(log("libtpu-0.0.52/temps")), failures(log("libtpu-0.0.42.1/outputs_wide"))
     assert ("jit_similarities", None) == (message.module, nameless.module)
+
+
+def test_a_report_that_names_its_program_is_known():
+    """libtpu 0.0.52 puts the module before the words of its report; with it the sentence has exact bytes."""
+    text = (TWINS / "stderr.txt").read_text()
+    [message] = read(text[: text.index("I1129 09:23:02.413397")])
+    assert ("T3b", "jit_two_tables") == (message.dialect, message.module)
+    assert ("17.60G", 18_897_441_280) == (message.needed.printed, message.figure("all_allocations").size_bytes)
 
 
 def test_the_payload_of_a_status_is_no_message():

@@ -12,7 +12,7 @@ from bufferhouse.messages.message import once
 from bufferhouse.messages.rows import message_id, stored
 from bufferhouse.messages.rules import RULES
 from bufferhouse.oom.finding import VALUES, Finding, explain
-from tests.oom.specimens import CORPUS, FOLDER, log, unpacked, with_global
+from tests.oom.specimens import CORPUS, FOLDER, OFFLOADED, log, unpacked, with_global
 
 FACTS = """
     SELECT run_name, message_id, dialect, line_number, is_failure, memory_space_name, module_name, dump_id,
@@ -92,7 +92,7 @@ def test_the_marts_say_what_the_command_says(committed):
 
 def test_the_rules_are_rows(committed):
     """Each rule of each dialect is a row, in the order in which they are tried."""
-    parts = ("parameters", "temporaries", "outputs", "shared", "others")
+    parts = ("parameters", "temporaries", "outputs", "shared", "constants", "thread_local")
     expected = [
         (number, dialect, rule.figure, rule.name, rule.without, rule.beside, *(part in counted for part in parts))
         for number, rule in enumerate(RULES)
@@ -101,9 +101,22 @@ def test_the_rules_are_rows(committed):
     ]
     found = committed.execute(
         "SELECT rule_number, dialect, figure_name, rule, without_figure, beside_figure, is_of_parameters,"
-        " is_of_temporaries, is_of_outputs, is_of_shared, is_of_others FROM intermediate.oom_rules"
+        " is_of_temporaries, is_of_outputs, is_of_shared, is_of_constants, is_of_thread_local"
+        " FROM intermediate.oom_rules"
     ).fetchall()
     assert sorted(expected, key=str) == sorted(found, key=str)
+
+
+def test_thread_local_allocations_are_in_no_figure_of_a_failure():
+    """Of a gather on SparseCore libtpu 0.0.52 writes 210 GiB of them; it counts them in its report to the log alone."""
+    with in_memory([str(OFFLOADED)]) as con:
+        assert (1, 1) == assert_as_the_command_says(con)
+        found = con.execute(
+            "SELECT figure_name, printed_text, figure_bytes FROM marts.oom_figures_v1"
+            " WHERE figure_name IN ('used', 'all_allocations') ORDER BY figure_bytes"
+        ).fetchall()
+    figures = [("used", "107.30G", 115_215_009_312), ("all_allocations", "317.70GiB", 341_127_196_288)]
+    assert figures == found
 
 
 def test_a_program_that_fits_is_no_failure(committed):

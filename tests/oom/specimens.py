@@ -27,6 +27,9 @@ SAID = {
     "libtpu-0.0.33/internal_attn_v6e": ("T7", "hbm", "words", "2147483648"),
 }
 DONATED = CHECKOUT / "tests" / "data" / "donated_outputs"  # libtpu 0.0.23.1; paths of sources were rewritten
+# A language model's loss over 151,936 words, of v5p, by libtpu 0.0.52; paths of sources were rewritten.
+OFFLOADED = CHECKOUT / "tests" / "data" / "gather_offload.tar.gz"
+TWINS = CHECKOUT / "tests" / "data" / "twin_reports"
 FITS = "libtpu-0.0.33/fit_int8"
 
 
