@@ -16,11 +16,12 @@ from bufferhouse.query.statements import Record, ask
 
 
 class Joined(NamedTuple):
-    """The dump of a message with its parts; None with a reason where there is none, or several fit as well."""
+    """The dump of a message with its parts; None with a reason where there is none, or `several` fit as well."""
 
     dump: Record | None
     parts: Parts | None
     reason: str | None = None
+    several: Sequence[Record] = ()
 
 
 _FAILED = """
@@ -88,7 +89,7 @@ def join(
         return Joined(None, None, _why_none(message))
     if len(fitting) > 1:
         names = ", ".join(sorted(one["relative_path"] for one in fitting)[:3])
-        return Joined(None, None, f"{len(fitting)} dumps fit as well: {names}")
+        return Joined(None, None, f"{len(fitting)} dumps fit as well: {names}", fitting)
     return Joined(fitting[0], _parts(fitting[0]))
 
 

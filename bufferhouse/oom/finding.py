@@ -22,6 +22,7 @@ _DEFAULT = ("hbm", None)  # memory space 0; of VMEM and SMEM a dump does not hol
 class Finding:
     """One message, explained as far as the dump goes.
 
+    `several` are the dumps that fit it as well as each other: it may be about more than one, and none is taken apart.
     `doubt` says why the only dump there, or of the module, may be another program's: then it is not taken apart.
     `parts` are bytes by kind, and what of them is padding or fragmentation. `values` are the largest of the
     `value_count` at the peak with their worth: by how much it falls without each; or the first of as many allocations
@@ -34,6 +35,7 @@ class Finding:
     figures: list[Reproduced]
     dump: Record | None = None
     reason: str | None = None
+    several: Sequence[Record] = ()
     doubt: str | None = None
     parts: dict[str, int] = field(default_factory=dict)
     values: list[Record] = field(default_factory=list)
@@ -89,7 +91,7 @@ def explain(
             continue
         joined = join.join(con, message, candidates, has_unread=has_unread)
         finding = Finding(message, rules.capacity_bytes(message), rules.reproduce(message, joined.parts))
-        finding.dump, finding.reason = joined.dump, joined.reason
+        finding.dump, finding.reason, finding.several = joined.dump, joined.reason, joined.several
         findings.append(finding)
     # The sum of what a kernel takes is that of the message alone, and tells no dump.
     summed = [one for one in findings if one.dump and one.message.dialect in join.SUMS]
@@ -111,7 +113,8 @@ def explain(
 
 def without_message(findings: Iterable[Finding], candidates: Sequence[Record]) -> list[Record]:
     """Return the dumps of programs that did not fit, as files beside them say, and that no failure here is about."""
-    said = {one.dump["dump_id"] for one in findings if one.dump and one.message.is_failure and one.doubt is None}
+    failures = [one for one in findings if one.message.is_failure and one.doubt is None]
+    said = {dump["dump_id"] for one in failures for dump in (*filter(None, [one.dump]), *one.several)}
     silent = {one["dump_id"]: one for one in candidates if one["has_failed"] and one["dump_id"] not in said}
     return list(silent.values())
 

@@ -123,6 +123,20 @@ def test_two_programs_of_one_name_whose_figures_are_printed_alike_have_each_its_
     assert sizes == {one.dump["source_uri"].rpartition("/")[2][:11]: one.needed_bytes for one in findings}
 
 
+def test_dumps_that_fit_as_well_have_a_message():
+    """Without the report in the log the two are one message; neither is a program of which no message says anything."""
+    with in_memory([str(TWINS)]) as con:
+        twins = [{**one, "has_failed": True} for one in dumps(con)]
+        said = (
+            "RESOURCE_EXHAUSTED: E1000: CompileTimeHbmOom: Ran out of memory on HBM, the total memory required for HLO"
+            " temporaries (17.60G) exceeds available HBM (15.75G). HLO module: jit_two_tables.\n"
+        )
+        [message] = read_messages(io.BytesIO(said.encode()))
+        [finding] = explain(con, [message], twins)
+        assert (None, 2, 2) == (finding.dump, len(twins), len(finding.several))
+        assert [] == without_message([finding], twins)
+
+
 def test_of_several_dumps_the_one_is_taken_that_explains_the_message(con):
     """By its bytes, or by the instruction that is named."""
     names = [name for name in SAID if name not in ("libtpu-0.0.8/abort_rnn_t1", "libtpu-0.0.37/args")]
