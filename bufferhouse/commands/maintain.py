@@ -177,8 +177,8 @@ def prune(
     """Remove old runs, and the contents that no other run holds, after asking.
 
     Runs with the label baseline stay, and those that `bufferhouse runs pin` names. --keep-runs counts runs of which no
-    dump was loaded apart: they push no other run out. `ingest --config` leaves a removed
-    run out while its files lie there unchanged; `ingest SOURCE` loads it again.
+    dump was loaded apart: they push no other run out. `ingest --config` leaves a removed run out while its files lie
+    there unchanged; `ingest SOURCE` loads it again.
 
     Example: bufferhouse prune --keep-runs 30 --plan
     """

@@ -649,9 +649,10 @@ def _without_reports(messages: list[Message]) -> list[Message]:
     for message in messages:
         found = sentences.get(_of_a_report(message), []) if message.dialect == REPORT else []
         same = [other for other in found if _may_have(other, message)]
+        exact = message.figure(REPORTED)
         for other in same:
-            exact = message.figure(REPORTED)
-            other.figures += [exact] if exact and other.figure(REPORTED) is None else []
+            if exact and other.figure(REPORTED) is None:
+                other.figures.append(exact)
             other.lines = [*other.lines, *message.lines]
             other.faults += message.faults
         if not same and not any(_is_said_of(message, other) for other in failures.get(tuple(message.ranks), ())):
