@@ -38,3 +38,4 @@ INNER JOIN intermediate.oom_figures AS f ON m.run_id = f.run_id AND m.message_id
 INNER JOIN files AS o ON f.run_id = o.run_id AND f.dump_id = o.dump_id
 LEFT JOIN sums AS s ON f.rule = s.rule
 LEFT JOIN intermediate.oom_dialects AS d ON m.dialect = d.dialect
+WHERE f.figure_name IS NOT NULL

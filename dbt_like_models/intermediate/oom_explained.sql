@@ -21,17 +21,13 @@ SELECT
     c.message_id,  -- The message.
     c.dump_id,  -- A dump that it may be about.
     c.dialect,  -- Its form.
-    n.dump_id IS NOT NULL AS has_named,  -- The dump has what the message names.
+    c.has_named,  -- The dump has what the message names.
     CASE
         WHEN c.dialect IN ('T1', 'T2', 'T3', 'T3b', 'T3r') AND c.fault_text IS NULL
             THEN COALESCE(s.is_sum OR s.are_parts, FALSE)
-        WHEN c.dialect IN ('T8', 'G1', 'G2') AND c.fault_text IS NULL THEN z.dump_id IS NOT NULL
-        ELSE n.dump_id IS NOT NULL
+        WHEN c.dialect IN ('T8', 'G1', 'G2') AND c.fault_text IS NULL THEN c.has_size
+        ELSE c.has_named
     END AS is_explained,  -- The dump explains the message.
     COALESCE(s.is_sum, FALSE) AS is_sum  -- The main figure is a sum of its bytes.
-FROM intermediate.oom_candidates AS c
-LEFT JOIN intermediate.oom_named AS n
-    ON c.run_id = n.run_id AND c.message_id = n.message_id AND c.dump_id = n.dump_id
-LEFT JOIN intermediate.oom_sized AS z
-    ON c.run_id = z.run_id AND c.message_id = z.message_id AND c.dump_id = z.dump_id
+FROM intermediate.oom_sized AS c
 LEFT JOIN sums AS s ON c.run_id = s.run_id AND c.message_id = s.message_id AND c.dump_id = s.dump_id

@@ -1,5 +1,5 @@
--- The figures of messages beside what the message alone, or the dump that it is about, says they must be; what is too much,
--- and the total, follow from others. What no rule gives as it is printed is unknown.
+-- The figures of messages beside what the message alone, or its dump, says they must be; what is too much, and the total,
+-- follow from others. What no rule gives as it is printed is unknown. A message without figures has a row without.
 -- grain: run_id, message_id, figure_name
 WITH known AS (
     SELECT * FROM intermediate.oom_known_figures
@@ -40,6 +40,8 @@ SELECT
     run_id,  -- The run.
     message_id,  -- The message.
     dump_id,  -- The dump that it is about; null where none is known to be meant.
+    join_state,  -- Which dump that is, or why there is none.
+    is_explained,  -- The message names the module of the dump, or the dump explains it.
     ordinal,  -- Place of the figure in the message.
     figure_name,  -- What it is a figure of.
     printed_text,  -- The figure as printed.

@@ -1,9 +1,12 @@
--- The figures of messages with what the message alone proves of each, or else its rule over the dump that it is about.
+-- The figures of messages with what the message alone proves of each, or else its rule over the dump that it is about. A
+-- message without figures has a row without.
 -- grain: run_id, message_id, figure_name
 SELECT
     m.run_id,  -- The run.
     m.message_id,  -- The message.
     j.dump_id,  -- The dump that it is about; null where none is known to be meant.
+    j.join_state,  -- Which dump that is, or why there is none.
+    j.is_explained,  -- The message names the module of the dump, or the dump explains it.
     f.ordinal,  -- Place of the figure in the message.
     f.figure_name,  -- What it is a figure of.
     f.printed_text,  -- The figure as printed.
@@ -21,9 +24,9 @@ SELECT
     END AS rule,  -- Which bytes it is the sum of.
     s.rule_bytes  -- What the rule of its compiler gives, printed so or not.
 FROM intermediate.oom_messages AS m
-INNER JOIN staging.oom_figures AS f
-    ON m.run_id = f.run_id AND m.relative_path = f.relative_path AND m.message_number = f.message_number
 INNER JOIN intermediate.oom_joined AS j ON m.run_id = j.run_id AND m.message_id = j.message_id
+LEFT JOIN staging.oom_figures AS f
+    ON m.run_id = f.run_id AND m.relative_path = f.relative_path AND m.message_number = f.message_number
 LEFT JOIN intermediate.oom_sums AS s
     ON j.run_id = s.run_id AND j.message_id = s.message_id AND j.dump_id = s.dump_id
     AND f.figure_name = s.figure_name AND NOT f.is_told

@@ -6,6 +6,7 @@ WITH listed AS (
         j.run_id,
         j.message_id,
         j.dump_id,
+        j.is_explained,
         COALESCE(l.ordinal, 0) AS ordinal,
         COALESCE(l.instruction_name, j.instruction_name) AS instruction_name,
         COALESCE(l.shape_text, j.shape_text) AS shape_text,
@@ -47,6 +48,7 @@ SELECT
     op_name,  -- Name of the framework operation, as the message says it.
     allocation_index,  -- Allocation of the instruction's value in the dump.
     value_id,  -- That value; null where the dump has none.
-    dump_id  -- The dump.
+    dump_id,  -- The dump.
+    is_explained  -- The message names its module, or it explains the message.
 FROM known
 WHERE choice = 1

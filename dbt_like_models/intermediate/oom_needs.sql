@@ -1,4 +1,4 @@
--- What a message says was needed, what there was, and how much is too much.
+-- Which dump a message is about; what it says was needed, what there was, and how much is too much.
 -- grain: run_id, message_id
 WITH chosen AS (
     SELECT
@@ -14,6 +14,9 @@ firsts AS (
     SELECT
         run_id,
         message_id,
+        MIN(dump_id) AS dump_id,
+        MIN(join_state) AS join_state,
+        BOOL_OR(is_explained) AS is_explained,
         MIN(limit_order) AS limit_order,
         MIN(need_order) AS need_order
     FROM chosen
@@ -23,6 +26,9 @@ firsts AS (
 SELECT
     f.run_id,  -- The run.
     f.message_id,  -- The message.
+    f.dump_id,  -- The dump; null where none is known to be meant.
+    f.join_state,  -- Which dump that is, or why there is none.
+    f.is_explained,  -- The message names the module of the dump, or the dump explains it.
     n.figure_name,  -- Which figure says what was needed.
     n.printed_text,  -- What was needed, as printed.
     n.figure_bytes,  -- The same in bytes; null where no rule reproduces it.

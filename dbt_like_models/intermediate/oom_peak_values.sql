@@ -37,6 +37,7 @@ SELECT
     j.run_id,  -- The run.
     j.message_id,  -- The message.
     p.dump_id,  -- The dump.
+    j.is_explained,  -- The message names its module, or it explains the message.
     p.part,  -- value, or not taken at the peak.
     p.ordinal,  -- Place in its part, from 0.
     p.allocation_index,  -- Allocation that holds it.

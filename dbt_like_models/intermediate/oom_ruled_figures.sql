@@ -7,6 +7,9 @@ WITH printed AS (
         m.dialect,
         f.figure_name,
         f.printed_text,
+        f.size_bytes,
+        f.least_bytes,
+        f.most_bytes,
         f.is_told
     FROM intermediate.oom_messages AS m
     INNER JOIN staging.oom_figures AS f
@@ -19,6 +22,7 @@ ruled AS (
         p.run_id,
         p.message_id,
         p.figure_name,
+        p.size_bytes, p.least_bytes, p.most_bytes,
         r.rule,
         r.is_of_parameters,
         r.is_of_temporaries,
@@ -42,6 +46,9 @@ SELECT
     run_id,  -- The run.
     message_id,  -- The message.
     figure_name,  -- The figure.
+    size_bytes,  -- Its bytes where they are printed; null where it is rounded.
+    least_bytes,  -- Fewest bytes that are printed so.
+    most_bytes,  -- Most bytes that are printed so.
     rule,  -- Name of the rule.
     is_of_parameters,  -- Parameters are added up.
     is_of_temporaries,  -- Temporaries are.

@@ -9,6 +9,7 @@ SELECT
     m.shape_text,  -- Shape that it names.
     m.tag,  -- What the allocation that did not fit is for.
     j.dump_id,  -- The dump.
+    j.is_explained,  -- The message names the module of the dump, or the dump explains it.
     COALESCE(m.memory_space_name, 'hbm') = 'hbm' AS is_of_default,  -- It is about the default memory space.
     COALESCE(r.is_of_parameters, FALSE) AS is_of_parameters,  -- The figure counts parameters.
     COALESCE(r.is_of_temporaries, FALSE) AS is_of_temporaries,  -- It counts temporaries.

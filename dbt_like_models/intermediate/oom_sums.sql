@@ -5,7 +5,10 @@ WITH summed AS (
         c.run_id,
         c.message_id,
         c.dump_id,
-        f.*,
+        r.figure_name,
+        r.size_bytes,
+        r.least_bytes,
+        r.most_bytes,
         r.rule,
         CASE WHEN r.is_of_parameters THEN COALESCE(p.parameter_bytes, 0) ELSE 0 END
         + CASE
@@ -20,19 +23,6 @@ WITH summed AS (
         + CASE WHEN r.is_of_thread_local THEN COALESCE(p.other_bytes - p.constant_bytes, 0) ELSE 0 END AS rule_bytes
     FROM intermediate.oom_candidates AS c
     INNER JOIN intermediate.oom_ruled_figures AS r ON c.run_id = r.run_id AND c.message_id = r.message_id
-    INNER JOIN (
-        SELECT
-            run_id AS of_run_id,
-            relative_path,
-            message_number,
-            figure_name,
-            size_bytes,
-            least_bytes,
-            most_bytes
-        FROM staging.oom_figures
-    ) AS f
-        ON c.run_id = f.of_run_id AND c.relative_path = f.relative_path AND c.message_number = f.message_number
-        AND r.figure_name = f.figure_name
     LEFT JOIN intermediate.oom_parts AS p ON c.dump_id = p.dump_id
 )
 

@@ -14,3 +14,4 @@ SELECT
     f.found_bytes  -- What the rule of its compiler gives where that is not printed so.
 FROM intermediate.oom_figures AS f
 INNER JOIN staging.runs AS r ON f.run_id = r.run_id
+WHERE f.figure_name IS NOT NULL

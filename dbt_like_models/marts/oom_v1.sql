@@ -26,10 +26,10 @@ SELECT
     m.is_failure,  -- Says that something did not fit; a warning of rematerialization does not.
     m.memory_space_name,  -- Memory that does not suffice: hbm, vmem, smem.
     COALESCE(m.module_name, f.module_name) AS module_name,  -- Module that did not fit.
-    j.dump_id,  -- The dump that it is about; null where none is known to be.
+    n.dump_id,  -- The dump that it is about; null where none is known to be.
     f.relative_path,  -- Its file below the run's root.
-    j.join_state,  -- joined, several fit as well, no dump, no dump of the module, or none explains it.
-    j.is_explained,  -- The message names the dump's module, or the dump explains it; else it may be another program's.
+    n.join_state,  -- joined, several fit as well, no dump, no dump of the module, or none explains it.
+    n.is_explained,  -- The message names the dump's module, or the dump explains it; else it may be another program's.
     n.figure_name AS needed_figure,  -- Which figure says what was needed.
     n.printed_text AS needed_text,  -- What was needed, as printed.
     n.figure_bytes AS needed_bytes,  -- The same in bytes; null where no rule reproduces it.
@@ -52,8 +52,7 @@ SELECT
     m.fault_text  -- Why its figures are not relied on: it is cut, say; null where they are.
 FROM intermediate.oom_messages AS m
 INNER JOIN staging.runs AS r ON m.run_id = r.run_id
-INNER JOIN intermediate.oom_joined AS j ON m.run_id = j.run_id AND m.message_id = j.message_id
-LEFT JOIN files AS f ON j.run_id = f.run_id AND j.dump_id = f.dump_id
-LEFT JOIN intermediate.oom_needs AS n ON m.run_id = n.run_id AND m.message_id = n.message_id
-LEFT JOIN intermediate.oom_parts AS p ON j.dump_id = p.dump_id
+INNER JOIN intermediate.oom_needs AS n ON m.run_id = n.run_id AND m.message_id = n.message_id
+LEFT JOIN files AS f ON n.run_id = f.run_id AND n.dump_id = f.dump_id
+LEFT JOIN intermediate.oom_parts AS p ON n.dump_id = p.dump_id
 LEFT JOIN intermediate.oom_rank_names AS k ON m.run_id = k.run_id AND m.message_id = k.message_id

@@ -6,11 +6,11 @@
 -- portable: no, because a message is joined to the dump that has its words by functions of texts of DuckDB
 WITH parts AS (
     SELECT run_id, message_id, part, ordinal, allocation_index, value_id, kind, NULL AS instruction_name, shape_text,
-        owned_bytes, size_bytes, layout_padding_bytes, NULL AS op_name, NULL AS tag, dump_id, is_in_figure
+        owned_bytes, size_bytes, layout_padding_bytes, NULL AS op_name, NULL AS tag, dump_id, is_in_figure, is_explained
     FROM intermediate.oom_peak_values
     UNION ALL
     SELECT run_id, message_id, 'listed by the message', ordinal, allocation_index, value_id, NULL, instruction_name,
-        shape_text, nominal_bytes, nominal_bytes, NULL, op_name, tag, dump_id, FALSE
+        shape_text, nominal_bytes, nominal_bytes, NULL, op_name, tag, dump_id, FALSE, is_explained
     FROM intermediate.oom_listed_values
 )
 
@@ -36,10 +36,9 @@ SELECT
     v.end_position,  -- Last position alive, included.
     p.tag,  -- What an allocation that the message lists is for.
     p.is_in_figure,  -- The main figure of the message counts it.
-    j.is_explained  -- As in marts.oom: where it is not, the dump may be another program's.
+    p.is_explained  -- As in marts.oom: where it is not, the dump may be another program's.
 FROM parts AS p
 INNER JOIN staging.runs AS r ON p.run_id = r.run_id
-INNER JOIN intermediate.oom_joined AS j ON p.run_id = j.run_id AND p.message_id = j.message_id
 LEFT JOIN staging.hlo_values AS v ON p.dump_id = v.dump_id AND p.value_id = v.value_id
 LEFT JOIN staging.instruction_texts AS t
     ON v.dump_id = t.dump_id AND v.instruction_text_id = t.instruction_text_id
