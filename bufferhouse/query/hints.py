@@ -59,7 +59,7 @@ _KNOWN = {
 }
 _WITHOUT_LIVE_RANGES = """
     SELECT COUNT(*), COUNT(*) FILTER (live_range_state NOT IN ('present', 'unbounded'))
-    FROM staging.dumps
+    FROM staging.contents
     WHERE dump_id IN (
         SELECT dump_id FROM marts.observations_v1
         WHERE ($program IS NULL OR program_name LIKE $program) AND ($run IS NULL OR run_name = $run)

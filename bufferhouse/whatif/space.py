@@ -51,7 +51,7 @@ ORDER BY dump_id, allocation_index
 """
 _ABOUT = """
 SELECT d.dump_id, d.live_range_state, o.compile_target, d.entry_signature
-FROM staging.dumps AS d
+FROM staging.contents AS d
 LEFT JOIN (
     SELECT dump_id, MIN(compile_target) AS compile_target
     FROM staging.observations

@@ -5,7 +5,7 @@ SELECT
     CAST(v.logical_bytes AS VARCHAR) || ' bytes' AS expected,  -- Logical bytes of the value.
     p.instruction_name || p.shape_index || ': ' || CAST(p.listed_bytes AS VARCHAR) AS found  -- The peak line.
 FROM staging.peak_buffers AS p
-INNER JOIN staging.dumps AS d ON p.dump_id = d.dump_id
+INNER JOIN staging.contents AS d ON p.dump_id = d.dump_id
 INNER JOIN staging.value_slots AS v
     ON
         p.dump_id = v.dump_id

@@ -5,6 +5,6 @@ SELECT
     d.dump_id,  -- The dump.
     'Live ranges at ' || CAST(p.weighed_peak_position AS VARCHAR) || ' (peak)' AS expected,  -- What the formula gives.
     'Live ranges at ' || CAST(d.reported_peak_position AS VARCHAR) || ' (peak)' AS found  -- What is printed.
-FROM staging.dumps AS d
+FROM staging.contents AS d
 INNER JOIN intermediate.weighed_peaks AS p ON d.dump_id = p.dump_id
 WHERE d.reported_peak_position <> p.weighed_peak_position

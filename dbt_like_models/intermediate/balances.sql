@@ -20,7 +20,7 @@ WITH parts AS (
         COALESCE(c.covered_bytes, 0) AS covered_bytes,
         COALESCE(c.air_bytes, 0) AS air_bytes
     FROM staging.allocations AS a
-    INNER JOIN staging.dumps AS d ON a.dump_id = d.dump_id
+    INNER JOIN staging.contents AS d ON a.dump_id = d.dump_id
     LEFT JOIN intermediate.allocation_peaks AS p ON a.dump_id = p.dump_id AND a.allocation_index = p.allocation_index
     LEFT JOIN intermediate.allocation_parts AS l ON a.dump_id = l.dump_id AND a.allocation_index = l.allocation_index
     LEFT JOIN intermediate.covered_bytes AS c ON a.dump_id = c.dump_id AND a.allocation_index = c.allocation_index

@@ -35,7 +35,7 @@ at_reported AS (
         s.dump_id,
         SUM(COALESCE(s.logical_bytes, 0)) AS alive_bytes
     FROM intermediate.slots AS s
-    INNER JOIN staging.dumps AS d ON s.dump_id = d.dump_id
+    INNER JOIN staging.contents AS d ON s.dump_id = d.dump_id
     WHERE d.reported_peak_position BETWEEN s.start_position AND s.end_position
     GROUP BY s.dump_id
 )

@@ -9,6 +9,6 @@ SELECT
     CAST(SUM(d.text_bytes) AS BIGINT) AS text_bytes,  -- Bytes of text, repeats counted each time.
     MAX(l.finished_at) AS loaded_at  -- When the last load that saw one of them ended (UTC).
 FROM staging.observations AS o
-INNER JOIN staging.dumps AS d ON o.dump_id = d.dump_id
+INNER JOIN staging.contents AS d ON o.dump_id = d.dump_id
 INNER JOIN staging.loads AS l ON o.load_id = l.load_id
 GROUP BY o.run_id

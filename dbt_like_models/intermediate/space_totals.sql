@@ -37,6 +37,6 @@ SELECT
         WHEN d.live_range_state IN ('present', 'unbounded') THEN COALESCE(w.slack_bytes, 0)
     END AS slack_bytes  -- Slack alive at the occupied peak; null without live ranges.
 FROM reserved AS r
-INNER JOIN staging.dumps AS d ON r.dump_id = d.dump_id
+INNER JOIN staging.contents AS d ON r.dump_id = d.dump_id
 LEFT JOIN intermediate.peaks AS p ON r.dump_id = p.dump_id AND r.memory_space = p.memory_space
 LEFT JOIN padding AS w ON r.dump_id = w.dump_id AND r.memory_space = w.memory_space

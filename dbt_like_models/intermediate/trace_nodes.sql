@@ -8,7 +8,7 @@ WITH lines AS (
         dump_id,
         UNNEST(RANGE(ARRAY_LENGTH(STRING_SPLIT(stack_trace, CHR(10))))) - 1 AS ordinal,
         UNNEST(STRING_SPLIT(stack_trace, CHR(10))) AS line
-    FROM staging.dumps
+    FROM staging.contents
     WHERE stack_trace IS NOT NULL AND text_encoding = 'utf-8'
 ),
 

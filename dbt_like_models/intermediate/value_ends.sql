@@ -30,7 +30,7 @@ SELECT
     END AS kept_by,  -- use, handed on, argument, result, computation, alias set or nothing.
     n.instruction_name AS successor_name  -- Instruction whose value goes on with its bytes.
 FROM intermediate.slots AS s
-INNER JOIN staging.dumps AS d ON s.dump_id = d.dump_id
+INNER JOIN staging.contents AS d ON s.dump_id = d.dump_id
 INNER JOIN staging.hlo_values AS v ON s.dump_id = v.dump_id AND s.value_id = v.value_id
 LEFT JOIN printed AS u ON s.dump_id = u.dump_id AND s.value_id = u.value_id
 LEFT JOIN intermediate.computation_results AS c ON s.dump_id = c.dump_id AND s.value_id = c.value_id

@@ -9,7 +9,7 @@ instants AS (
     SELECT dump_id, schedule_position, instruction_name FROM staging.schedule
     UNION ALL
     -- One past the last line: the end of the program, up to which its outputs live.
-    SELECT dump_id, max_position, NULL FROM staging.dumps
+    SELECT dump_id, max_position, NULL FROM staging.contents
     WHERE max_position IS NOT NULL
 )
 

@@ -16,6 +16,6 @@ SELECT
     o.proto_fault,  -- Why the proto cannot be read; null where it can.
     o.proto_difference  -- Where it says otherwise than the text; null where they agree.
 FROM staging.observations AS o
-INNER JOIN staging.dumps AS d ON o.dump_id = d.dump_id
+INNER JOIN staging.contents AS d ON o.dump_id = d.dump_id
 LEFT JOIN intermediate.replayed_heaps AS h ON o.heap_events_id = h.heap_events_id
 WHERE o.heap_events_id IS NOT NULL OR o.proto_fault IS NOT NULL OR o.proto_difference IS NOT NULL

@@ -20,7 +20,7 @@ WITH faults AS (
         'split_files_complete',
         'files of values and of live ranges, or neither',
         CASE WHEN live_range_state = 'absent' THEN 'no file -live-range.txt' ELSE 'no file -buffer-assignment-values.txt' END
-    FROM staging.dumps
+    FROM staging.contents
     WHERE file_layout = 'split' AND (used_values_state = 'absent') <> (live_range_state = 'absent')
 )
 

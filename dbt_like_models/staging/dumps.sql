@@ -1,4 +1,4 @@
--- Contents: one row for each distinct buffer-assignment dump, with the bytes XLA lists at its printed peak.
+-- Contents with the bytes that XLA lists at the printed peak of each: to add these up goes through all peak lines.
 -- grain: dump_id
 WITH reported AS (
     SELECT
@@ -26,6 +26,6 @@ SELECT
     d.text_encoding,  -- utf-8 or latin-1.
     f.dump_id IS NOT NULL AS has_stack_frames,  -- Whether a module text with stack frames was ever seen beside it.
     d.stack_trace  -- The stack trace breakdown of the peak, verbatim.
-FROM raw.dumps AS d
+FROM staging.contents AS d
 LEFT JOIN reported AS p ON d.dump_id = p.dump_id
 LEFT JOIN staging.dump_stack_frames AS f ON d.dump_id = f.dump_id

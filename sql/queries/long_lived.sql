@@ -16,7 +16,7 @@ SELECT
     ROUND(100.0 * (s.end_position - s.start_position + 1) / (d.max_position + 1), 1) AS program_percent
 FROM staging.hlo_values AS s
 INNER JOIN staging.allocations AS a ON s.dump_id = a.dump_id AND s.allocation_index = a.allocation_index
-INNER JOIN staging.dumps AS d ON s.dump_id = d.dump_id
+INNER JOIN staging.contents AS d ON s.dump_id = d.dump_id
 INNER JOIN (
     SELECT dump_id, MAX(program_name) AS program_name
     FROM marts.observations_v1

@@ -19,7 +19,7 @@ INNER JOIN (
     WHERE program_name LIKE $program
     GROUP BY dump_id
 ) AS o ON p.dump_id = o.dump_id
-INNER JOIN staging.dumps AS d ON p.dump_id = d.dump_id
+INNER JOIN staging.contents AS d ON p.dump_id = d.dump_id
 LEFT JOIN staging.schedule AS s ON p.dump_id = s.dump_id AND p.occupied_peak_position = s.schedule_position
 WHERE p.memory_space = $memory_space AND p.occupied_peak_bytes IS NOT NULL
 ORDER BY p.occupied_peak_bytes DESC, o.program_name, p.dump_id
