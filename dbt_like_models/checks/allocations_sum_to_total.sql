@@ -1,7 +1,7 @@
 -- `Total bytes used` is the sum of all allocation sizes, over every memory space (BufferAssignment::ToString).
 -- severity: error
 WITH summed AS (
-    SELECT dump_id, SUM(size_bytes) AS size_bytes FROM staging.allocations
+    SELECT dump_id, SUM(size_bytes) AS size_bytes FROM staging.allocation_sizes
     GROUP BY dump_id
 )
 

@@ -7,7 +7,7 @@ SELECT
     || CAST(a.allocation_index AS VARCHAR) AS expected,  -- The memory space of the allocation.
     'value ' || CAST(v.value_id AS VARCHAR) || ' in ' || CAST(v.memory_space AS VARCHAR) AS found  -- The value's own.
 FROM raw.hlo_values AS v
-INNER JOIN staging.allocations AS a ON v.dump_id = a.dump_id AND v.allocation_index = a.allocation_index
+INNER JOIN staging.allocation_sizes AS a ON v.dump_id = a.dump_id AND v.allocation_index = a.allocation_index
 LEFT JOIN raw.cross_color_values AS c
     ON v.dump_id = c.dump_id AND v.allocation_index = c.allocation_index AND v.value_id = c.value_id
 WHERE

@@ -23,7 +23,7 @@ WITH arenas AS (
             'subtract', 'while', 'xor'
         ) AS is_scalar_work
     FROM staging.value_slots AS v
-    INNER JOIN staging.allocations AS a ON v.dump_id = a.dump_id AND v.allocation_index = a.allocation_index
+    INNER JOIN staging.allocation_sizes AS a ON v.dump_id = a.dump_id AND v.allocation_index = a.allocation_index
     INNER JOIN staging.shapes AS s ON v.shape_id = s.shape_id
     LEFT JOIN staging.instruction_results AS t
         ON v.dump_id = t.dump_id AND v.instruction_text_id = t.instruction_text_id

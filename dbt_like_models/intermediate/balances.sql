@@ -19,7 +19,7 @@ WITH parts AS (
         CASE WHEN a.kind = 'thread-local' THEN 0 ELSE COALESCE(c.ranged_bytes, 0) END AS ranged_bytes,
         COALESCE(c.covered_bytes, 0) AS covered_bytes,
         COALESCE(c.air_bytes, 0) AS air_bytes
-    FROM staging.allocations AS a
+    FROM staging.allocation_sizes AS a
     INNER JOIN staging.contents AS d ON a.dump_id = d.dump_id
     LEFT JOIN intermediate.allocation_peaks AS p ON a.dump_id = p.dump_id AND a.allocation_index = p.allocation_index
     LEFT JOIN intermediate.allocation_parts AS l ON a.dump_id = l.dump_id AND a.allocation_index = l.allocation_index

@@ -8,6 +8,6 @@ SELECT
     CAST(SUM(CASE WHEN parameter_number IS NOT NULL AND is_maybe_live_out THEN size_bytes ELSE 0 END) AS BIGINT)
         AS alias_bytes,  -- What is both.
     CAST(SUM(CASE WHEN kind = 'temp' THEN size_bytes ELSE 0 END) AS BIGINT) AS temp_bytes  -- Temporaries.
-FROM staging.allocations
+FROM staging.allocation_sizes
 WHERE memory_space = 5
 GROUP BY dump_id

@@ -17,7 +17,7 @@ measured AS (
         a.parameter_number IS NOT NULL AS is_parameter,
         b.size_bytes - b.stride_bytes - b.unused_bytes AS covered_bytes,
         COALESCE(s.largest_bytes, 0) AS largest_bytes
-    FROM staging.allocations AS a
+    FROM staging.allocation_sizes AS a
     LEFT JOIN slots AS s ON a.dump_id = s.dump_id AND a.allocation_index = s.allocation_index
     LEFT JOIN intermediate.balances AS b ON a.dump_id = b.dump_id AND a.allocation_index = b.allocation_index
 )

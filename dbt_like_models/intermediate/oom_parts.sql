@@ -12,6 +12,6 @@ SELECT
     CAST(
         SUM(CASE WHEN kind NOT IN ('parameter', 'temp', 'output') THEN size_bytes ELSE 0 END) AS BIGINT
     ) AS other_bytes  -- Constants and thread-local allocations.
-FROM staging.allocations
+FROM staging.allocation_sizes
 WHERE memory_space = 0
 GROUP BY dump_id

@@ -27,7 +27,7 @@ sized AS (
         s.message_id,
         s.dump_id
     FROM sizes AS s
-    INNER JOIN staging.allocations AS a
+    INNER JOIN staging.allocation_sizes AS a
         ON s.dump_id = a.dump_id AND a.size_bytes BETWEEN s.least_bytes AND s.most_bytes
 )
 

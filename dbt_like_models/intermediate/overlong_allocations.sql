@@ -7,6 +7,6 @@ SELECT
     MAX(v.offset_bytes + v.size_bytes) AS reached_bytes,  -- How far they reach.
     MAX(a.size_bytes) AS size_bytes  -- The size of the allocation.
 FROM staging.value_slots AS v
-INNER JOIN staging.allocations AS a ON v.dump_id = a.dump_id AND v.allocation_index = a.allocation_index
+INNER JOIN staging.allocation_sizes AS a ON v.dump_id = a.dump_id AND v.allocation_index = a.allocation_index
 WHERE v.offset_bytes + v.size_bytes > a.size_bytes
 GROUP BY v.dump_id, v.allocation_index

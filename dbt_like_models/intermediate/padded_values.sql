@@ -27,6 +27,6 @@ SELECT
     COALESCE(o.layout_padding_bytes, d.nothing) AS peak_layout_padding_bytes,  -- Of these, what tiles add.
     COALESCE(o.slack_bytes, d.nothing) AS peak_slack_bytes  -- Of these, slack.
 FROM staging.hlo_values AS v
-INNER JOIN staging.allocations AS a ON v.dump_id = a.dump_id AND v.allocation_index = a.allocation_index
+INNER JOIN staging.allocation_sizes AS a ON v.dump_id = a.dump_id AND v.allocation_index = a.allocation_index
 INNER JOIN dumps AS d ON v.dump_id = d.dump_id
 LEFT JOIN intermediate.peak_owners AS o ON v.dump_id = o.dump_id AND v.value_id = o.value_id

@@ -12,5 +12,5 @@ SELECT
     CAST(SUM(v.slack_bytes) AS BIGINT) AS slack_bytes,  -- Of these, what slots have beyond that; may be negative.
     CAST(SUM(v.tuple_table_bytes) AS BIGINT) AS tuple_table_bytes  -- Of these, pointer tables of tuples.
 FROM staging.value_slots AS v
-INNER JOIN staging.allocations AS a ON v.dump_id = a.dump_id AND v.allocation_index = a.allocation_index
+INNER JOIN staging.allocation_sizes AS a ON v.dump_id = a.dump_id AND v.allocation_index = a.allocation_index
 GROUP BY a.dump_id, a.memory_space, a.kind

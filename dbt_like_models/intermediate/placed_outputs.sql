@@ -16,7 +16,7 @@ SELECT
     a.size_bytes,
     split_part(MIN_BY(v.shape_text, v.value_id), '{', 1) AS array_shape,
     TRUE AS is_on_parameter
-FROM staging.allocations AS a
+FROM staging.allocation_sizes AS a
 INNER JOIN staging.hlo_values AS v ON a.dump_id = v.dump_id AND a.allocation_index = v.allocation_index
 WHERE a.kind = 'parameter' AND a.is_maybe_live_out AND NOT v.is_tuple
 GROUP BY a.dump_id, a.allocation_index, a.memory_space, a.size_bytes

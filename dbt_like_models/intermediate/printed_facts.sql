@@ -3,7 +3,7 @@
 -- grain: run_id, relative_path
 WITH totals AS (
     SELECT dump_id, CAST(SUM(size_bytes) AS BIGINT) AS allocated_bytes
-    FROM staging.allocations
+    FROM staging.allocation_sizes
     GROUP BY dump_id
 )
 

@@ -8,11 +8,11 @@ WITH computed AS (
         'Total bytes used' AS number_name,
         CAST(NULL AS BIGINT) AS memory_space,
         CAST(SUM(size_bytes) AS BIGINT) AS allocated_bytes
-    FROM staging.allocations
+    FROM staging.allocation_sizes
     GROUP BY dump_id
     UNION ALL
     SELECT dump_id, 'report_space', 'Total bytes', memory_space, CAST(SUM(size_bytes) AS BIGINT)
-    FROM staging.allocations
+    FROM staging.allocation_sizes
     GROUP BY dump_id, memory_space
 )
 

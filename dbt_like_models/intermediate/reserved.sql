@@ -6,5 +6,5 @@ SELECT
     kind,  -- parameter, output, constant, temp or thread-local.
     CAST(COUNT(*) AS BIGINT) AS allocation_count,  -- Allocations.
     CAST(SUM(size_bytes) AS BIGINT) AS reserved_bytes  -- Their sizes.
-FROM staging.allocations
+FROM staging.allocation_sizes
 GROUP BY dump_id, memory_space, kind

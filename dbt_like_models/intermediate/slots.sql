@@ -16,5 +16,5 @@ SELECT
     v.layout_padding_bytes,  -- Bytes that tiles add.
     v.tuple_table_bytes  -- Pointer table of a tuple.
 FROM staging.value_slots AS v
-INNER JOIN staging.allocations AS a ON v.dump_id = a.dump_id AND v.allocation_index = a.allocation_index
+INNER JOIN staging.allocation_sizes AS a ON v.dump_id = a.dump_id AND v.allocation_index = a.allocation_index
 WHERE v.start_position IS NOT NULL AND NOT a.is_thread_local

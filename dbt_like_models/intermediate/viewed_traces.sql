@@ -9,7 +9,7 @@ WITH of_allocations AS (  -- The last trace that begins in an allocation is the 
         a.allocation_index,
         MAX(t.trace_number) AS trace_number
     FROM intermediate.traced_allocations AS t
-    INNER JOIN staging.allocations AS a ON t.dump_id = a.dump_id AND t.first_allocation_index = a.allocation_index
+    INNER JOIN staging.allocation_sizes AS a ON t.dump_id = a.dump_id AND t.first_allocation_index = a.allocation_index
     WHERE a.kind = 'temp'
     GROUP BY t.dump_id, t.heap_events_id, a.memory_space, a.allocation_index
 ),

@@ -19,6 +19,6 @@ SELECT
         AS parameter_bytes,  -- Entry parameters.
     CAST(SUM(CASE WHEN a.is_maybe_live_out THEN a.size_bytes ELSE 0 END) AS BIGINT)
         AS output_bytes  -- What may be live out, donated parameters included.
-FROM staging.allocations AS a
+FROM staging.allocation_sizes AS a
 LEFT JOIN held AS h ON a.dump_id = h.dump_id AND a.allocation_index = h.allocation_index
 GROUP BY a.dump_id, a.memory_space

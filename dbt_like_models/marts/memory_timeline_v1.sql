@@ -2,7 +2,7 @@
 -- grain: dump_id, memory_space, schedule_position
 -- portable: yes
 WITH spaces AS (
-    SELECT DISTINCT dump_id, memory_space FROM staging.allocations
+    SELECT DISTINCT dump_id, memory_space FROM staging.allocation_sizes
 ),
 
 instants AS (

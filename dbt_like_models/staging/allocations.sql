@@ -1,16 +1,9 @@
--- Allocations, with what each is for.
+-- Allocations, with what each is for and the shapes printed for them.
 -- grain: dump_id, allocation_index
 SELECT
     a.dump_id,  -- The dump.
     a.allocation_index,  -- Index of the allocation in its dump.
-    -- A donated parameter that is also an output counts once, as a parameter.
-    CASE
-        WHEN a.is_thread_local THEN 'thread-local'
-        WHEN a.parameter_number IS NOT NULL THEN 'parameter'
-        WHEN a.is_maybe_live_out THEN 'output'
-        WHEN a.is_constant THEN 'constant'
-        ELSE 'temp'
-    END AS kind,  -- parameter, output, constant, temp or thread-local.
+    a.kind,  -- parameter, output, constant, temp or thread-local.
     a.memory_space,  -- Memory space; 0 is the default (HBM on TPU).
     a.size_bytes,  -- Bytes reserved.
     a.page,  -- Page of the heap, null where none is printed.
@@ -22,6 +15,6 @@ SELECT
     p.shape_text AS parameter_shape,  -- Shape printed for the parameter.
     o.shape_text AS output_shape,  -- Shape of the program's output, on the allocation of its root.
     a.has_strict_overlap  -- Occupied bytes have to be swept per address segment.
-FROM raw.allocations AS a
+FROM staging.allocation_sizes AS a
 LEFT JOIN raw.shapes AS p ON a.parameter_shape_id = p.shape_id
 LEFT JOIN raw.shapes AS o ON a.output_shape_id = o.shape_id
