@@ -18,12 +18,13 @@ from bufferhouse.compare.gate import Verdict, accepted_by, judge, read_accepted
 from bufferhouse.compare.pairing import RESHAPED
 from bufferhouse.config.threshold import parse_threshold, reshaped_mode
 from bufferhouse.engine.sql import execute
-from bufferhouse.errors import EXPECTED, counted, or_wait
+from bufferhouse.errors import EXPECTED, UsageError, counted, or_wait
 from bufferhouse.query.statements import Record, ask
-from bufferhouse.report.compare.data import Comparison, read_comparison
+from bufferhouse.report.compare.data import Comparison, comparison_of
 from bufferhouse.report.compare.gate import gate_sections, grown, offender_records, stale_line
 from bufferhouse.report.compare.sections import compare_sections, title
 from bufferhouse.report.flow_summary import figures
+from bufferhouse.report.opening import opened
 from bufferhouse.report.text.figures import human_bytes, printable, sentence, some_of
 from bufferhouse.report.text.sections import markdown_text
 from bufferhouse.warehouse.address import address_of
@@ -75,9 +76,15 @@ def _why_none(con: duckdb.DuckDBPyConnection) -> str:
 
 
 @step(name="compare", task_run_name="compare {before} {after}")
-def compare(warehouse: str, before: str, after: str, metric: str, wait_seconds: float) -> Held:
-    """Compare two runs."""
-    return Held(read_comparison(address_of(warehouse), before, after, metric=metric, wait=wait_seconds))
+def compare(
+    warehouse: str, before: str, after: str, run_ids: tuple[int, int], metric: str, wait_seconds: float
+) -> Held:
+    """Compare two runs by their ids: a folder may call its run `latest`, which as a word means another."""
+    with opened(address_of(warehouse), (), wait_seconds) as (con, name, note):
+        comparison = comparison_of(con, *run_ids, warehouse=name, note=note, metric=metric)
+    if len(comparison.answers["compare_runs"].records) < len(run_ids):
+        raise UsageError(f"run {printable(before)} or {printable(after)} was removed before it was compared")
+    return Held(comparison)
 
 
 @flow(name="regressions", flow_run_name=lambda: f"regressions {datetime.now(UTC):%Y-%m-%d %H:%M:%S}", **TOLD)
@@ -121,7 +128,8 @@ def regressions(
         newest, why_none, refused_runs = choose(path, wait).value
         for runs in newest:
             names = runs["before_run_name"], runs["after_run_name"]
-            comparison = compare(path, *names, metric or wanted["metric"], wait).value
+            run_ids = runs["before_run_id"], runs["after_run_id"]
+            comparison = compare(path, *names, run_ids, metric or wanted["metric"], wait).value
             verdict = judge(comparison.rows, threshold, accepted, mode, is_partial=comparison.is_partial)
             found.append((comparison, verdict))
     except EXPECTED as error:

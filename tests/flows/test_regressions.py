@@ -4,6 +4,7 @@ import flows
 
 # isort: split
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -72,6 +73,22 @@ def test_growth_over_the_limit_is_told(prefect_server, upgraded, told):
     assert "Why jit\\_cnn\\_train\\_step changed in memory space 0" in left["regressions"]
     said = figures(left["regressions-summary"])
     assert (str(len(told)), "0") == (said["regressions"], said["accepted"])
+
+
+def test_a_run_that_its_folder_calls_latest_is_compared_itself(prefect_server, tmp_path, told):
+    """As a word `latest` means the newest run of all, which here is one of another track."""
+    path = tmp_path / "warehouse.duckdb"
+    programs = CHECKOUT / "tests" / "data" / "reshaped"
+    for day, (track, name, model) in enumerate(
+        [("nightly", "first", "layers-4"), ("nightly", "latest", "layers-6"),
+         ("release", "r1", "layers-4"), ("release", "r2", "layers-4")], 1,
+    ):  # fmt: skip
+        folder = shutil.copytree(programs / model, tmp_path / track / name)
+        (folder / "run.json").write_text(json.dumps({"track": track, "started_at": f"2026-11-0{day}T00:00:00Z"}))
+        assert 0 == run_ingest([str(folder)], path).exit_code
+    state = flows.regressions.regressions(warehouse=str(path), return_state=True)
+    assert "1 regression in 2 comparisons" == state.message
+    assert [("latest", "first")] == [event[:2] for event in told]
 
 
 def test_an_accept_file_that_is_not_there_is_named_with_its_key(prefect_server, own_warehouse):
