@@ -50,11 +50,18 @@ def choose(warehouse: str, wait_seconds: float) -> Held:
 
 
 def _refused_runs(con: duckdb.DuckDBPyConnection, newest: Sequence[Record]) -> list[str]:
-    """Return the runs without a dump that was taken, newer than one of the newest that have some."""
+    """Return the runs without a dump that was taken, newer than the newest that have some.
+
+    What such a run does not say of itself its dumps cannot say either: it may be of any series that it does not
+    contradict. Where it contradicts all of them, it is newer than the newest of all.
+    """
     rows = execute(
         con,
-        "SELECT run_name FROM marts.runs_v2 WHERE dump_count = 0 AND refused_dump_count > 0 AND run_order > (SELECT"
-        " MIN(run_order) FROM marts.runs_v2 WHERE list_contains(CAST($newest AS BIGINT[]), run_id)) ORDER BY run_order",
+        "SELECT r.run_name FROM marts.runs_v2 AS r JOIN marts.runs_v2 AS n"
+        " ON list_contains(CAST($newest AS BIGINT[]), n.run_id) WHERE r.dump_count = 0 AND r.refused_dump_count > 0"
+        " GROUP BY r.run_name, r.run_order HAVING r.run_order > COALESCE(MIN(n.run_order) FILTER (WHERE"
+        " (r.platform IS NULL OR r.platform = n.platform) AND (r.track IS NULL OR r.track = n.track)"
+        " AND (r.device_kind IS NULL OR r.device_kind = n.device_kind)), MAX(n.run_order)) ORDER BY r.run_order",
         newest=[one["after_run_id"] for one in newest],
     ).fetchall()
     return [name for (name,) in rows]

@@ -174,6 +174,25 @@ def test_refused_dumps_are_told(prefect_server, tmp_path, told):
     assert ("1", "1") == (said["dumps refused in these runs"], said["newer runs, all dumps refused"])
 
 
+def test_a_refused_run_is_told_until_a_newer_one_of_its_track_is_there(prefect_server, tmp_path, told):
+    """Another track that brings nothing any more does not make it newer than what is compared."""
+    path = tmp_path / "warehouse.duckdb"
+    nights = [
+        ("ended", "o1", False), ("ended", "o2", False), ("nightly", "n1", False), ("nightly", "n2", False),
+        ("other", "x1", True), ("nightly", "n3", True), ("nightly", "n4", False), ("nightly", "n5", True),
+        ("other", "x2", True),
+    ]  # fmt: skip
+    for day, (track, name, is_damaged) in enumerate(nights, 1):
+        folder = tmp_path / name
+        (file,) = write_dumps(folder, [1])
+        if is_damaged:
+            file.write_text(f"{file.read_text()}\n{name}\n")
+        (folder / "run.json").write_text(json.dumps({"track": track, "started_at": f"2026-11-0{day}T00:00:00Z"}))
+        run_ingest([str(folder)], path)
+    state = flows.regressions.regressions(warehouse=str(path), return_state=True)
+    assert "0 regressions in 2 comparisons; not compared, as all dumps were refused: n5, x2" == state.message
+
+
 def test_dumps_without_live_ranges_are_counted(prefect_server, fleet, tmp_path):
     """Their occupied peaks are not known, so they are not compared by them."""
     for name in ("old", "new"):
