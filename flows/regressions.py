@@ -4,7 +4,7 @@ Growth is an event, and so is a donation that was taken before and is lost after
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +14,7 @@ from prefect import flow
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
+from bufferhouse.compare.compare import Compared
 from bufferhouse.compare.gate import Verdict, accepted_by, judge, read_accepted
 from bufferhouse.compare.pairing import RESHAPED
 from bufferhouse.config.threshold import parse_threshold, reshaped_mode
@@ -21,7 +22,8 @@ from bufferhouse.engine.sql import execute
 from bufferhouse.errors import EXPECTED, UsageError, counted, or_wait
 from bufferhouse.query.statements import Record, ask
 from bufferhouse.report.compare.data import Comparison, comparison_of
-from bufferhouse.report.compare.gate import gate_sections, grown, offender_records, stale_line
+from bufferhouse.report.compare.gate import gate_sections, grown, offender_records, programs_of, stale_line
+from bufferhouse.report.compare.records import key_of
 from bufferhouse.report.compare.sections import compare_sections, title
 from bufferhouse.report.flow_summary import figures
 from bufferhouse.report.opening import opened
@@ -158,13 +160,15 @@ def regressions(
     leave_summary("regressions", "\n\n".join(parts) or none, "The newest runs, compared.")
     rows: Mapping[str, Any] = {
         "comparisons": len(found),
-        "programs compared": sum(verdict.compared_count for _, verdict in found),
-        "not compared, without known bytes": sum(row.is_unknown for comparison, _ in found for row in comparison.rows),
+        "programs compared": sum(_programs(one, _compared(one, verdict)) for one, verdict in found),
+        "not compared, without known bytes": sum(
+            _programs(one, (row for row in one.rows if row.is_unknown)) for one, _ in found
+        ),
         "dumps refused in these runs": sum(refused.values()),
         "newer runs, all dumps refused": len(refused_runs),
-        "regressions": sum(len(verdict.offenders) for _, verdict in found),
-        "accepted": sum(len(verdict.accepted) for _, verdict in found),
-        "reshaped": sum(row.status == RESHAPED for comparison, _ in found for row in comparison.rows),
+        "regressions": sum(_programs(one, verdict.offenders) for one, verdict in found),
+        "accepted": sum(_programs(one, (row for row, _ in verdict.accepted)) for one, verdict in found),
+        "reshaped": sum(_programs(one, (row for row in one.rows if row.status == RESHAPED)) for one, _ in found),
         "stale in the accept file": len(stale),
         "donations lost": sum(len(comparison.lost_donations) for comparison, _ in found),
         "seconds": f"{time.monotonic() - started:.1f}",
@@ -181,6 +185,16 @@ def regressions(
     if refused_runs:
         message += f"; not compared, as all dumps were refused: {some_of(refused_runs, *_SHOWN)}"
     return Completed(message=message, data=dict(rows))
+
+
+def _programs(comparison: Comparison, rows: Iterable[Compared]) -> int:
+    """Return how many programs some rows are of: a program has a row for each of its memory spaces."""
+    keys = {row.key for row in rows}
+    return programs_of([record for record in comparison.programs if key_of(record) in keys])
+
+
+def _compared(comparison: Comparison, verdict: Verdict) -> Iterable[Compared]:
+    return (row for row in comparison.rows if row.delta_bytes is not None and row not in verdict.ignored)
 
 
 def _tell(comparison: Comparison, verdict: Verdict, limit: str) -> None:

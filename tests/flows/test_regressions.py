@@ -21,7 +21,7 @@ from tests.command_line import CHECKOUT
 from tests.flows.clock import figures
 from tests.flows.test_maintain import artifacts
 from tests.ingests import ingest, write_dumps
-from tests.synthetic import small_dump
+from tests.synthetic import Slot, dump_text, small_dump
 
 pytest_plugins = ["tests.flows.prefect_server"]
 BEFORE, AFTER = "jaxlib-0.4.38", "jaxlib-0.6.0"
@@ -73,6 +73,30 @@ def test_growth_over_the_limit_is_told(prefect_server, upgraded, told):
     assert "Why jit\\_cnn\\_train\\_step changed in memory space 0" in left["regressions"]
     said = figures(left["regressions-summary"])
     assert (str(len(told)), "0") == (said["regressions"], said["accepted"])
+
+
+def test_a_program_of_several_memory_spaces_is_counted_once(prefect_server, tmp_path, told):
+    """It has a figure in each of them; the event has all of these."""
+    path = tmp_path / "warehouse.duckdb"
+    headers = [", preallocated-temp", ", color 1, preallocated-temp"]
+    for night, grown_bytes in enumerate((0, 2**25), 1):
+
+        def text(number: int, more: int = grown_bytes) -> bytes:
+            size = 2**20 + number + (more if number == 1 else 0)
+            return dump_text([Slot(0, 2, 0, size, space) for space in (0, 1)], headers)
+
+        _, other = write_dumps(tmp_path / f"r{night}", [1, 2], text)
+        other.rename(other.with_name(other.name.replace("jit_f", "jit_g")))
+        assert 0 == run_ingest([str(tmp_path / f"r{night}")], path).exit_code
+    state = flows.regressions.regressions(warehouse=str(path), return_state=True)
+    assert "1 regression in 1 comparison" == state.message
+    said = figures(artifacts(state)["regressions-summary"])
+    assert ("2", "1") == (said["programs compared"], said["regressions"])
+    [(_, _, message, offenders)] = told
+    assert message.startswith(
+        "run r2: 1 program grew by at least 5 % and 16 MiB since r1, most of all jit_f by 32.0 MiB"
+    )
+    assert [0, 1] == [one["memory_space"] for one in offenders]
 
 
 def test_a_run_that_its_folder_calls_latest_is_compared_itself(prefect_server, tmp_path, told):
