@@ -146,8 +146,9 @@ def regressions(
     except Exception as error:
         raise outcome(error)  # noqa: B904  most often it is the same
     none = sentence(why_none) if why_none else ""
-    # An entry is stale if no comparison needs it.
-    stale = [entry for entry in accepted if all(entry in verdict.stale for _, verdict in found)]
+    # An entry is stale if no comparison needs it, and each of them could be made.
+    could_judge = bool(found) and all(verdict.compared_count for _, verdict in found)
+    stale = [entry for entry in accepted if could_judge and all(entry in verdict.stale for _, verdict in found)]
     sides = [side for comparison, _ in found for side in (comparison.before, comparison.after)]
     refused = {side["run_name"]: side["refused_dump_count"] for side in sides if side["refused_dump_count"]}
     parts = []

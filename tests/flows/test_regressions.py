@@ -158,6 +158,21 @@ def test_accepted_growth_is_not_told(prefect_server, upgraded, told, tmp_path):
     assert "nothing grew over the limit for jit_fft in memory space 0; remove the entry (agreed)" in summary
 
 
+@pytest.mark.parametrize("names", [["old"], ["old", "new"]])
+def test_where_nothing_is_compared_no_accepted_growth_is_stale(prefect_server, tmp_path, names):
+    """Whether an entry is needed nobody knows where there is one run, or none of its programs is in the other."""
+    path = tmp_path / "warehouse.duckdb"
+    for number, name in enumerate(names):
+        [file] = write_dumps(tmp_path / name, [number])
+        file.rename(file.with_name(file.name.replace("jit_f", f"jit_{'fg'[number]}")))
+        run_ingest([str(tmp_path / name)], path)
+    accept = tmp_path / "accept.toml"
+    accept.write_text('[[accept]]\nprogram = "jit_f"\nmemory_space = 0\nup_to_bytes = 99\nwhy = "agreed"\n')
+    state = flows.regressions.regressions(warehouse=str(path), accept=str(accept), return_state=True)
+    summary = artifacts(state)["regressions-summary"]
+    assert ("0", False) == (figures(summary)["stale in the accept file"], "remove the entry" in summary)
+
+
 def test_one_run_is_compared_with_nothing(prefect_server, warehouse, told):
     """In an empty warehouse there is nothing to compare, and nothing to tell."""
     state = flows.regressions.regressions(warehouse=str(warehouse), return_state=True)
