@@ -17,9 +17,9 @@ from pydantic import Field
 from bufferhouse.compare.compare import Compared
 from bufferhouse.compare.gate import Verdict, accepted_by, judge, read_accepted
 from bufferhouse.compare.pairing import RESHAPED
-from bufferhouse.config.threshold import parse_threshold, reshaped_mode
+from bufferhouse.config.threshold import METRICS, parse_threshold, reshaped_mode
 from bufferhouse.engine.sql import execute
-from bufferhouse.errors import EXPECTED, UsageError, counted, or_wait
+from bufferhouse.errors import EXPECTED, UsageError, check_known, counted, or_wait
 from bufferhouse.query.statements import Record, ask
 from bufferhouse.report.compare.data import Comparison, comparison_of
 from bufferhouse.report.compare.gate import gate_sections, grown, offender_records, programs_of, stale_line
@@ -132,13 +132,15 @@ def regressions(
         wanted = conf["regressions"]
         threshold = parse_threshold(limit or wanted["limit"])
         mode = reshaped_mode(reshaped or wanted["reshaped"])
+        metric = metric or wanted["metric"]
+        check_known("metric", metric, METRICS)
         accepted = read_accepted(Path(accept)) if accept else accepted_by(conf)
         found: list[tuple[Comparison, Verdict]] = []
         newest, why_none, refused_runs = choose(path, wait).value
         for runs in newest:
             names = runs["before_run_name"], runs["after_run_name"]
             run_ids = runs["before_run_id"], runs["after_run_id"]
-            comparison = compare(path, *names, run_ids, metric or wanted["metric"], wait).value
+            comparison = compare(path, *names, run_ids, metric, wait).value
             verdict = judge(comparison.rows, threshold, accepted, mode, is_partial=comparison.is_partial)
             found.append((comparison, verdict))
     except EXPECTED as error:

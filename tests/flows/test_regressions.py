@@ -173,6 +173,13 @@ def test_where_nothing_is_compared_no_accepted_growth_is_stale(prefect_server, t
     assert ("0", False) == (figures(summary)["stale in the accept file"], "remove the entry" in summary)
 
 
+def test_a_metric_that_is_none_fails_with_a_message(prefect_server, own_warehouse):
+    """It names those that there are."""
+    state = flows.regressions.regressions(warehouse=str(own_warehouse), metric="total", return_state=True)
+    expected = "metric: expected reserved, occupied, temp or footprint, found 'total'"
+    assert ("FAILED", expected) == (state.type.value, state.message)
+
+
 def test_one_run_is_compared_with_nothing(prefect_server, warehouse, told):
     """In an empty warehouse there is nothing to compare, and nothing to tell."""
     state = flows.regressions.regressions(warehouse=str(warehouse), return_state=True)
