@@ -134,7 +134,7 @@ def regressions(
         mode = reshaped_mode(reshaped or wanted["reshaped"])
         metric = metric or wanted["metric"]
         check_known("metric", metric, METRICS)
-        accepted = read_accepted(Path(accept)) if accept else accepted_by(conf)
+        accepted = read_accepted(Path(callers.place(conf, accept))) if accept else accepted_by(conf)
         found: list[tuple[Comparison, Verdict]] = []
         newest, why_none, refused_runs = choose(path, wait).value
         for runs in newest:

@@ -12,10 +12,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
+import flows.callers
 import flows.events
 import flows.regressions
 from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.compare.donations import NOT_REQUESTED
+from bufferhouse.config.load import load
 from bufferhouse.report.compare.data import read_comparison
 from tests.command_line import CHECKOUT
 from tests.flows.clock import figures
@@ -121,6 +123,19 @@ def test_an_accept_file_that_is_not_there_is_named_with_its_key(prefect_server, 
     state = flows.regressions.regressions(warehouse=str(own_warehouse), settings=settings, return_state=True)
     expected = "--set regressions.accept: regressions.accept: no.toml: No such file or directory"
     assert ("FAILED", expected) == (state.type.value, state.message)
+
+
+def test_the_accept_file_that_a_deployment_may_choose_is_the_configured_one(
+    prefect_server, own_warehouse, tmp_path, monkeypatch
+):
+    """It lies beside the configuration, wherever `serve` was started."""
+    conf = tmp_path / "bufferhouse.toml"
+    conf.write_text(f"warehouse.path = '{own_warehouse}'\nregressions.accept = 'accept.toml'\n")
+    (tmp_path / "accept.toml").touch()
+    monkeypatch.setattr(flows.callers, "_is_deployed", lambda: True)
+    monkeypatch.setenv(flows.callers.SERVED, flows.callers.served(load(conf), []))
+    state = flows.regressions.regressions(accept="accept.toml", return_state=True)
+    assert "COMPLETED" == state.type.value, state.message
 
 
 @pytest.mark.parametrize(
