@@ -221,7 +221,7 @@ def _tell_lost_donations(comparison: Comparison) -> None:
     reason = first["reason"] or "no file beside the dump tells why"
     message = (
         f"run {printable(after)}: {counted(len(lost), 'donation')} of {human_bytes(sum(one['bytes'] for one in lost))} "
-        f"that {printable(before)} took lost, first parameter {first['parameter']} of "
-        f"{printable(first['program'], 80)}, {human_bytes(first['bytes'])}: {reason}"
+        f"that {printable(before)} took {'is' if len(lost) == 1 else 'are'} lost, first parameter "
+        f"{first['parameter']} of {printable(first['program'], 80)}, {human_bytes(first['bytes'])}: {reason}"
     )
     emit_lost_donations(after, before, message, lost)

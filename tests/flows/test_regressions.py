@@ -6,6 +6,7 @@ import flows
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -310,7 +311,11 @@ def test_lost_donations_are_told(prefect_server, tmp_path, told, lost):
     [(run, before, message, donations)] = lost
     expected = read_comparison(path, "donated", "plain").lost_donations
     assert ("plain", "donated", 18, expected) == (run, before, len(donations), donations)
-    assert message.startswith("run plain: 18 donations of ")
+    first = donations[0]
+    assert re.fullmatch(
+        r"run plain: 18 donations of [\d.]+ [KM]iB that donated took are lost, first parameter "
+        rf"{first['parameter']} of {first['program']}, [\d.]+ [KM]iB: .+", message,
+    ), message  # fmt: skip
     # The module text offers the first parameter alone.
     assert {"0"} == {one["parameter"] for one in donations if one["reason"] != NOT_REQUESTED}
     assert "18" == figures(artifacts(state)["regressions-summary"])["donations lost"]
