@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import traceback
 from typing import Any
 
@@ -26,6 +27,10 @@ for _name, _value in {
     os.environ.setdefault(_name, _value)
 
 
+# Prefect's server logs the address of a web hook that refuses a message; what stands behind its host is a secret.
+_ADDRESS = re.compile(r"( for url '\w+://[^/'?#]*)[^']*")
+
+
 def _told(*words: Any, **facts: Any) -> logging.LogRecord:
     """Return a record of a log; those of Prefect's loggers, ours among them, tell no secret, tracebacks included.
 
@@ -34,13 +39,18 @@ def _told(*words: Any, **facts: Any) -> logging.LogRecord:
     """
     record = _made(*words, **facts)
     if record.name.startswith("prefect"):
+        said = _said_of_server if record.name.startswith("prefect.server") else redaction.said
         if record.exc_info and _is_reason(error := record.exc_info[1]):
             record.msg, record.args, record.exc_info = str(error), (), None
-        record.msg, record.args = redaction.said(record.getMessage()), ()
+        record.msg, record.args = said(record.getMessage()), ()
         if record.exc_info and record.exc_info[0]:
-            record.exc_text = redaction.said("".join(traceback.format_exception(*record.exc_info)).rstrip())
+            record.exc_text = said("".join(traceback.format_exception(*record.exc_info)).rstrip())
             record.exc_info = None
     return record
+
+
+def _said_of_server(text: str) -> str:
+    return _ADDRESS.sub(rf"\1/{redaction.HIDDEN}", redaction.said(text))
 
 
 def _is_reason(error: BaseException | None) -> bool:

@@ -84,6 +84,11 @@ def chosen(
     return Chosen(conf, path)
 
 
+def place(conf: Config, given: str) -> str:
+    """Return a place that a call names: that of a deployment is a configured one, and relative to the configuration."""
+    return conf.place(given) if _is_deployed() else given
+
+
 def _is_deployed() -> bool:
     context = FlowRunContext.get()
     return bool(context and context.flow_run and context.flow_run.deployment_id)

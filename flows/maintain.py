@@ -70,7 +70,7 @@ def maintain(
 
     Args:
         warehouse: The warehouse, file or lake; else as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb.
-        keep_runs: Keep this many of the newest runs; else as configured, else all.
+        keep_runs: Keep this many of the newest runs of each platform, track and device; else as configured, else all.
         older_than_days: Remove runs older than this; else as configured, else none.
         compact_file: Give free space back; else as configured, else yes.
         verify_sample: How many dumps to prove; else as configured, else 100.

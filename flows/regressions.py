@@ -4,7 +4,7 @@ Growth is an event, and so is a donation that was taken before and is lost after
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,16 +14,19 @@ from prefect import flow
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
+from bufferhouse.compare.compare import Compared
 from bufferhouse.compare.gate import Verdict, accepted_by, judge, read_accepted
 from bufferhouse.compare.pairing import RESHAPED
-from bufferhouse.config.threshold import parse_threshold, reshaped_mode
+from bufferhouse.config.threshold import METRICS, parse_threshold, reshaped_mode
 from bufferhouse.engine.sql import execute
-from bufferhouse.errors import EXPECTED, counted, or_wait
+from bufferhouse.errors import EXPECTED, UsageError, check_known, counted, or_wait
 from bufferhouse.query.statements import Record, ask
-from bufferhouse.report.compare.data import Comparison, read_comparison
-from bufferhouse.report.compare.gate import gate_sections, grown, offender_records, stale_line
+from bufferhouse.report.compare.data import Comparison, comparison_of
+from bufferhouse.report.compare.gate import gate_sections, grown, offender_records, programs_of, stale_line
+from bufferhouse.report.compare.records import key_of
 from bufferhouse.report.compare.sections import compare_sections, title
 from bufferhouse.report.flow_summary import figures
+from bufferhouse.report.opening import opened
 from bufferhouse.report.text.figures import human_bytes, printable, sentence, some_of
 from bufferhouse.report.text.sections import markdown_text
 from bufferhouse.warehouse.address import address_of
@@ -49,11 +52,18 @@ def choose(warehouse: str, wait_seconds: float) -> Held:
 
 
 def _refused_runs(con: duckdb.DuckDBPyConnection, newest: Sequence[Record]) -> list[str]:
-    """Return the runs without a dump that was taken, newer than one of the newest that have some."""
+    """Return the runs without a dump that was taken, newer than the newest that have some.
+
+    What such a run does not say of itself its dumps cannot say either: it may be of any series that it does not
+    contradict. Where it contradicts all of them, it is newer than the newest of all.
+    """
     rows = execute(
         con,
-        "SELECT run_name FROM marts.runs_v2 WHERE dump_count = 0 AND refused_dump_count > 0 AND run_order > (SELECT"
-        " MIN(run_order) FROM marts.runs_v2 WHERE list_contains(CAST($newest AS BIGINT[]), run_id)) ORDER BY run_order",
+        "SELECT r.run_name FROM marts.runs_v2 AS r JOIN marts.runs_v2 AS n"
+        " ON list_contains(CAST($newest AS BIGINT[]), n.run_id) WHERE r.dump_count = 0 AND r.refused_dump_count > 0"
+        " GROUP BY r.run_name, r.run_order HAVING r.run_order > COALESCE(MIN(n.run_order) FILTER (WHERE"
+        " (r.platform IS NULL OR r.platform = n.platform) AND (r.track IS NULL OR r.track = n.track)"
+        " AND (r.device_kind IS NULL OR r.device_kind = n.device_kind)), MAX(n.run_order)) ORDER BY r.run_order",
         newest=[one["after_run_id"] for one in newest],
     ).fetchall()
     return [name for (name,) in rows]
@@ -75,9 +85,15 @@ def _why_none(con: duckdb.DuckDBPyConnection) -> str:
 
 
 @step(name="compare", task_run_name="compare {before} {after}")
-def compare(warehouse: str, before: str, after: str, metric: str, wait_seconds: float) -> Held:
-    """Compare two runs."""
-    return Held(read_comparison(address_of(warehouse), before, after, metric=metric, wait=wait_seconds))
+def compare(
+    warehouse: str, before: str, after: str, run_ids: tuple[int, int], metric: str, wait_seconds: float
+) -> Held:
+    """Compare two runs by their ids: a folder may call its run `latest`, which as a word means another."""
+    with opened(address_of(warehouse), (), wait_seconds) as (con, name, note):
+        comparison = comparison_of(con, *run_ids, warehouse=name, note=note, metric=metric)
+    if len(comparison.answers["compare_runs"].records) < len(run_ids):
+        raise UsageError(f"run {printable(before)} or {printable(after)} was removed before it was compared")
+    return Held(comparison)
 
 
 @flow(name="regressions", flow_run_name=lambda: f"regressions {datetime.now(UTC):%Y-%m-%d %H:%M:%S}", **TOLD)
@@ -116,12 +132,15 @@ def regressions(
         wanted = conf["regressions"]
         threshold = parse_threshold(limit or wanted["limit"])
         mode = reshaped_mode(reshaped or wanted["reshaped"])
-        accepted = read_accepted(Path(accept)) if accept else accepted_by(conf)
+        metric = metric or wanted["metric"]
+        check_known("metric", metric, METRICS)
+        accepted = read_accepted(Path(callers.place(conf, accept))) if accept else accepted_by(conf)
         found: list[tuple[Comparison, Verdict]] = []
         newest, why_none, refused_runs = choose(path, wait).value
         for runs in newest:
             names = runs["before_run_name"], runs["after_run_name"]
-            comparison = compare(path, *names, metric or wanted["metric"], wait).value
+            run_ids = runs["before_run_id"], runs["after_run_id"]
+            comparison = compare(path, *names, run_ids, metric, wait).value
             verdict = judge(comparison.rows, threshold, accepted, mode, is_partial=comparison.is_partial)
             found.append((comparison, verdict))
     except EXPECTED as error:
@@ -129,8 +148,9 @@ def regressions(
     except Exception as error:
         raise outcome(error)  # noqa: B904  most often it is the same
     none = sentence(why_none) if why_none else ""
-    # An entry is stale if no comparison needs it.
-    stale = [entry for entry in accepted if all(entry in verdict.stale for _, verdict in found)]
+    # An entry is stale if no comparison needs it, and each of them could be made.
+    could_judge = bool(found) and all(verdict.compared_count for _, verdict in found)
+    stale = [entry for entry in accepted if could_judge and all(entry in verdict.stale for _, verdict in found)]
     sides = [side for comparison, _ in found for side in (comparison.before, comparison.after)]
     refused = {side["run_name"]: side["refused_dump_count"] for side in sides if side["refused_dump_count"]}
     parts = []
@@ -143,13 +163,15 @@ def regressions(
     leave_summary("regressions", "\n\n".join(parts) or none, "The newest runs, compared.")
     rows: Mapping[str, Any] = {
         "comparisons": len(found),
-        "programs compared": sum(verdict.compared_count for _, verdict in found),
-        "not compared, without known bytes": sum(row.is_unknown for comparison, _ in found for row in comparison.rows),
+        "programs compared": sum(_programs(one, _compared(one, verdict)) for one, verdict in found),
+        "not compared, without known bytes": sum(
+            _programs(one, (row for row in one.rows if row.is_unknown)) for one, _ in found
+        ),
         "dumps refused in these runs": sum(refused.values()),
         "newer runs, all dumps refused": len(refused_runs),
-        "regressions": sum(len(verdict.offenders) for _, verdict in found),
-        "accepted": sum(len(verdict.accepted) for _, verdict in found),
-        "reshaped": sum(row.status == RESHAPED for comparison, _ in found for row in comparison.rows),
+        "regressions": sum(_programs(one, verdict.offenders) for one, verdict in found),
+        "accepted": sum(_programs(one, (row for row, _ in verdict.accepted)) for one, verdict in found),
+        "reshaped": sum(_programs(one, (row for row in one.rows if row.status == RESHAPED)) for one, _ in found),
         "stale in the accept file": len(stale),
         "donations lost": sum(len(comparison.lost_donations) for comparison, _ in found),
         "seconds": f"{time.monotonic() - started:.1f}",
@@ -166,6 +188,16 @@ def regressions(
     if refused_runs:
         message += f"; not compared, as all dumps were refused: {some_of(refused_runs, *_SHOWN)}"
     return Completed(message=message, data=dict(rows))
+
+
+def _programs(comparison: Comparison, rows: Iterable[Compared]) -> int:
+    """Return how many programs some rows are of: a program has a row for each of its memory spaces."""
+    keys = {row.key for row in rows}
+    return programs_of([record for record in comparison.programs if key_of(record) in keys])
+
+
+def _compared(comparison: Comparison, verdict: Verdict) -> Iterable[Compared]:
+    return (row for row in comparison.rows if row.delta_bytes is not None and row not in verdict.ignored)
 
 
 def _tell(comparison: Comparison, verdict: Verdict, limit: str) -> None:
@@ -189,7 +221,7 @@ def _tell_lost_donations(comparison: Comparison) -> None:
     reason = first["reason"] or "no file beside the dump tells why"
     message = (
         f"run {printable(after)}: {counted(len(lost), 'donation')} of {human_bytes(sum(one['bytes'] for one in lost))} "
-        f"that {printable(before)} took lost, first parameter {first['parameter']} of "
-        f"{printable(first['program'], 80)}, {human_bytes(first['bytes'])}: {reason}"
+        f"that {printable(before)} took {'is' if len(lost) == 1 else 'are'} lost, first parameter "
+        f"{first['parameter']} of {printable(first['program'], 80)}, {human_bytes(first['bytes'])}: {reason}"
     )
     emit_lost_donations(after, before, message, lost)

@@ -83,7 +83,8 @@ def brought_up_to_date(
     started, moment, place = time.monotonic(), datetime.now(UTC), ""
     try:
         conf, path = callers.chosen(config, settings, warehouse, target=target, url=url)
-        given = target or (conf["report"]["target"] and conf.place(conf["report"]["target"]))
+        configured = conf["report"]["target"]
+        given = callers.place(conf, target) if target else configured and conf.place(configured)
         place = given or str(path.folder / "reports")
         wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
         built = build(str(path), place, Held(conf), wait)

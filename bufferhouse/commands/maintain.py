@@ -168,7 +168,9 @@ def _seconds(text: str) -> float:
 @guarded
 def prune(
     warehouse: WarehouseOption = None,
-    keep_runs: Annotated[int | None, typer.Option(help="Keep the newest N runs of each platform and track.")] = None,
+    keep_runs: Annotated[
+        int | None, typer.Option(help="Keep the newest N runs of each platform, track and device.")
+    ] = None,
     older_than: Annotated[str | None, typer.Option(help="Remove the runs older than D days: 90 or 90d.")] = None,
     plan: PlanOption = False,
     yes: YesOption = False,

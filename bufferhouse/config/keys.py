@@ -296,7 +296,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "reshaped": Key(reshaped, "fail", "What growth of a program with another signature is: fail, warn or ignore."),
     },
     "retention": {
-        "keep_runs": Key(count, None, "Keep this many of the newest runs of each platform and track."),
+        "keep_runs": Key(count, None, "Keep this many of the newest runs of each platform, track and device."),
         "older_than": Key(age, None, "Remove runs older than this."),
         "compact": Key(flag, True, "Give free space back."),
         "snapshots": Key(duration, 86400.0, "How long old snapshots of a lake can be read."),

@@ -55,8 +55,8 @@ def runs_to_prune(
 ) -> list[tuple[int, str]]:
     """Return id and name of the runs that are beyond the newest `keep_runs`, or older than some days.
 
-    The newest are those of each platform and track, runs of which no dump was loaded apart. Runs that are `kept` stay
-    in any case.
+    The newest are those of each platform, track and device, runs of which no dump was loaded apart. Runs that are
+    `kept` stay in any case.
 
     Raises:
         UsageError: neither limit is given, or one is negative or no number of days since the year 1.
@@ -75,7 +75,7 @@ def runs_to_prune(
 # Runs without a loaded dump are counted apart: nights whose dumps are all refused push no good run out.
 _BY_AGE = """
     SELECT run_id, run_name, started_at,
-        ROW_NUMBER() OVER (PARTITION BY platform, track, dump_count > 0 ORDER BY run_order DESC)
+        ROW_NUMBER() OVER (PARTITION BY platform, track, device_kind, dump_count > 0 ORDER BY run_order DESC)
     FROM marts.runs_v2 ORDER BY run_order DESC
 """
 

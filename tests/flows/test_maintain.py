@@ -18,7 +18,9 @@ from prefect.logging import get_logger
 from prefect.states import Completed, State
 
 from bufferhouse.commands.ingest_run import run_ingest
+from bufferhouse.config.load import load
 from bufferhouse.errors import UsageError
+from flows import callers
 from flows.backfill import backfill
 from flows.events import FAILED_CHECK, REGRESSION, emit_regression
 from flows.fleet_report import fleet_report
@@ -212,3 +214,18 @@ def test_every_parameter_is_described(call):
     described = {name: schema.get("description", "") for name, schema in call.parameters.properties.items()}
     undescribed = [name for name, text in described.items() if not text.endswith(".")]
     assert ([], []) == (undescribed, call.parameters.required)
+
+
+def test_the_target_that_a_deployment_may_choose_is_the_configured_one(
+    prefect_server, warehouse, tmp_path, monkeypatch
+):
+    """It lies beside the configuration, wherever `serve` was started."""
+    conf = tmp_path / "bufferhouse.toml"
+    conf.write_text(f"warehouse.path = '{warehouse}'\nreport.target = 'pages'\n")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    monkeypatch.setattr(callers, "_is_deployed", lambda: True)
+    monkeypatch.setenv(callers.SERVED, callers.served(load(conf), []))
+    state = site(target="pages", history=False, return_state=True)
+    assert ("COMPLETED", f"file://{tmp_path}/pages/index.html") == (state.type.value, state.message)
+    assert [] == list((tmp_path / "elsewhere").iterdir())

@@ -4,23 +4,27 @@ import flows
 
 # isort: split
 
+import json
 import os
+import re
 import shutil
 from pathlib import Path
 
 import duckdb
 import pytest
 
+import flows.callers
 import flows.events
 import flows.regressions
 from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.compare.donations import NOT_REQUESTED
+from bufferhouse.config.load import load
 from bufferhouse.report.compare.data import read_comparison
 from tests.command_line import CHECKOUT
 from tests.flows.clock import figures
 from tests.flows.test_maintain import artifacts
 from tests.ingests import ingest, write_dumps
-from tests.synthetic import small_dump
+from tests.synthetic import Slot, dump_text, small_dump
 
 pytest_plugins = ["tests.flows.prefect_server"]
 BEFORE, AFTER = "jaxlib-0.4.38", "jaxlib-0.6.0"
@@ -74,12 +78,65 @@ def test_growth_over_the_limit_is_told(prefect_server, upgraded, told):
     assert (str(len(told)), "0") == (said["regressions"], said["accepted"])
 
 
+def test_a_program_of_several_memory_spaces_is_counted_once(prefect_server, tmp_path, told):
+    """It has a figure in each of them; the event has all of these."""
+    path = tmp_path / "warehouse.duckdb"
+    headers = [", preallocated-temp", ", color 1, preallocated-temp"]
+    for night, grown_bytes in enumerate((0, 2**25), 1):
+
+        def text(number: int, more: int = grown_bytes) -> bytes:
+            size = 2**20 + number + (more if number == 1 else 0)
+            return dump_text([Slot(0, 2, 0, size, space) for space in (0, 1)], headers)
+
+        _, other = write_dumps(tmp_path / f"r{night}", [1, 2], text)
+        other.rename(other.with_name(other.name.replace("jit_f", "jit_g")))
+        assert 0 == run_ingest([str(tmp_path / f"r{night}")], path).exit_code
+    state = flows.regressions.regressions(warehouse=str(path), return_state=True)
+    assert "1 regression in 1 comparison" == state.message
+    said = figures(artifacts(state)["regressions-summary"])
+    assert ("2", "1") == (said["programs compared"], said["regressions"])
+    [(_, _, message, offenders)] = told
+    assert message.startswith(
+        "run r2: 1 program grew by at least 5 % and 16 MiB since r1, most of all jit_f by 32.0 MiB"
+    )
+    assert [0, 1] == [one["memory_space"] for one in offenders]
+
+
+def test_a_run_that_its_folder_calls_latest_is_compared_itself(prefect_server, tmp_path, told):
+    """As a word `latest` means the newest run of all, which here is one of another track."""
+    path = tmp_path / "warehouse.duckdb"
+    programs = CHECKOUT / "tests" / "data" / "reshaped"
+    for day, (track, name, model) in enumerate(
+        [("nightly", "first", "layers-4"), ("nightly", "latest", "layers-6"),
+         ("release", "r1", "layers-4"), ("release", "r2", "layers-4")], 1,
+    ):  # fmt: skip
+        folder = shutil.copytree(programs / model, tmp_path / track / name)
+        (folder / "run.json").write_text(json.dumps({"track": track, "started_at": f"2026-11-0{day}T00:00:00Z"}))
+        assert 0 == run_ingest([str(folder)], path).exit_code
+    state = flows.regressions.regressions(warehouse=str(path), return_state=True)
+    assert "1 regression in 2 comparisons" == state.message
+    assert [("latest", "first")] == [event[:2] for event in told]
+
+
 def test_an_accept_file_that_is_not_there_is_named_with_its_key(prefect_server, own_warehouse):
     """The log of a flow run shows no configuration."""
     settings = ["regressions.accept=no.toml"]
     state = flows.regressions.regressions(warehouse=str(own_warehouse), settings=settings, return_state=True)
     expected = "--set regressions.accept: regressions.accept: no.toml: No such file or directory"
     assert ("FAILED", expected) == (state.type.value, state.message)
+
+
+def test_the_accept_file_that_a_deployment_may_choose_is_the_configured_one(
+    prefect_server, own_warehouse, tmp_path, monkeypatch
+):
+    """It lies beside the configuration, wherever `serve` was started."""
+    conf = tmp_path / "bufferhouse.toml"
+    conf.write_text(f"warehouse.path = '{own_warehouse}'\nregressions.accept = 'accept.toml'\n")
+    (tmp_path / "accept.toml").touch()
+    monkeypatch.setattr(flows.callers, "_is_deployed", lambda: True)
+    monkeypatch.setenv(flows.callers.SERVED, flows.callers.served(load(conf), []))
+    state = flows.regressions.regressions(accept="accept.toml", return_state=True)
+    assert "COMPLETED" == state.type.value, state.message
 
 
 @pytest.mark.parametrize(
@@ -115,6 +172,28 @@ def test_accepted_growth_is_not_told(prefect_server, upgraded, told, tmp_path):
     said = figures(summary)
     assert ("0", "1", "1") == tuple(said[name] for name in ("regressions", "accepted", "stale in the accept file"))
     assert "nothing grew over the limit for jit_fft in memory space 0; remove the entry (agreed)" in summary
+
+
+@pytest.mark.parametrize("names", [["old"], ["old", "new"]])
+def test_where_nothing_is_compared_no_accepted_growth_is_stale(prefect_server, tmp_path, names):
+    """Whether an entry is needed nobody knows where there is one run, or none of its programs is in the other."""
+    path = tmp_path / "warehouse.duckdb"
+    for number, name in enumerate(names):
+        [file] = write_dumps(tmp_path / name, [number])
+        file.rename(file.with_name(file.name.replace("jit_f", f"jit_{'fg'[number]}")))
+        run_ingest([str(tmp_path / name)], path)
+    accept = tmp_path / "accept.toml"
+    accept.write_text('[[accept]]\nprogram = "jit_f"\nmemory_space = 0\nup_to_bytes = 99\nwhy = "agreed"\n')
+    state = flows.regressions.regressions(warehouse=str(path), accept=str(accept), return_state=True)
+    summary = artifacts(state)["regressions-summary"]
+    assert ("0", False) == (figures(summary)["stale in the accept file"], "remove the entry" in summary)
+
+
+def test_a_metric_that_is_none_fails_with_a_message(prefect_server, own_warehouse):
+    """It names those that there are."""
+    state = flows.regressions.regressions(warehouse=str(own_warehouse), metric="total", return_state=True)
+    expected = "metric: expected reserved, occupied, temp or footprint, found 'total'"
+    assert ("FAILED", expected) == (state.type.value, state.message)
 
 
 def test_one_run_is_compared_with_nothing(prefect_server, warehouse, told):
@@ -155,6 +234,25 @@ def test_refused_dumps_are_told(prefect_server, tmp_path, told):
     assert ("COMPLETED", message, []) == (state.type.value, state.message, told)
     said = figures(artifacts(state)["regressions-summary"])
     assert ("1", "1") == (said["dumps refused in these runs"], said["newer runs, all dumps refused"])
+
+
+def test_a_refused_run_is_told_until_a_newer_one_of_its_track_is_there(prefect_server, tmp_path, told):
+    """Another track that brings nothing any more does not make it newer than what is compared."""
+    path = tmp_path / "warehouse.duckdb"
+    nights = [
+        ("ended", "o1", False), ("ended", "o2", False), ("nightly", "n1", False), ("nightly", "n2", False),
+        ("other", "x1", True), ("nightly", "n3", True), ("nightly", "n4", False), ("nightly", "n5", True),
+        ("other", "x2", True),
+    ]  # fmt: skip
+    for day, (track, name, is_damaged) in enumerate(nights, 1):
+        folder = tmp_path / name
+        (file,) = write_dumps(folder, [1])
+        if is_damaged:
+            file.write_text(f"{file.read_text()}\n{name}\n")
+        (folder / "run.json").write_text(json.dumps({"track": track, "started_at": f"2026-11-0{day}T00:00:00Z"}))
+        run_ingest([str(folder)], path)
+    state = flows.regressions.regressions(warehouse=str(path), return_state=True)
+    assert "0 regressions in 2 comparisons; not compared, as all dumps were refused: n5, x2" == state.message
 
 
 def test_dumps_without_live_ranges_are_counted(prefect_server, fleet, tmp_path):
@@ -213,7 +311,11 @@ def test_lost_donations_are_told(prefect_server, tmp_path, told, lost):
     [(run, before, message, donations)] = lost
     expected = read_comparison(path, "donated", "plain").lost_donations
     assert ("plain", "donated", 18, expected) == (run, before, len(donations), donations)
-    assert message.startswith("run plain: 18 donations of ")
+    first = donations[0]
+    assert re.fullmatch(
+        r"run plain: 18 donations of [\d.]+ [KM]iB that donated took are lost, first parameter "
+        rf"{first['parameter']} of {first['program']}, [\d.]+ [KM]iB: .+", message,
+    ), message  # fmt: skip
     # The module text offers the first parameter alone.
     assert {"0"} == {one["parameter"] for one in donations if one["reason"] != NOT_REQUESTED}
     assert "18" == figures(artifacts(state)["regressions-summary"])["donations lost"]

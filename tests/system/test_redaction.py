@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -141,6 +142,27 @@ def test_logs_of_flows_tell_no_secret():
     assert 2 == len(heard)
     assert (False, True) == tuple(SECRET in text for text in heard)
     assert "" == obeyed(heard[0])
+
+
+def test_the_log_of_a_server_tells_no_address_of_a_hook():
+    """Nobody has told it what is secret there; what a flow run asks is the server itself."""
+    import flows  # noqa: F401  sets how records are made
+
+    request = httpx.Request("POST", f"https://hooks.example.com/services/T1/{SECRET}?a=b")
+    heard: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: heard.append(logging.Formatter().format(record))
+    for name in ("prefect.server.test", "prefect.flow_runs.test"):
+        logger = logging.getLogger(name)
+        logger.propagate = False
+        logger.addHandler(handler)
+        try:
+            httpx.Response(500, request=request).raise_for_status()
+        except httpx.HTTPStatusError as error:
+            logger.exception("found %s", error)
+        logger.removeHandler(handler)
+    assert [0, 2] == [text.count(SECRET) for text in heard]
+    assert 2 == heard[0].count("500 Internal Server Error' for url 'https://hooks.example.com/***'")
 
 
 @pytest.mark.parametrize("closed", ["stdout", "stderr"])

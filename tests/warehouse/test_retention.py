@@ -162,6 +162,18 @@ def test_the_runs_of_one_platform_do_not_push_out_those_of_another(warehouse, tm
     assert ["a1", "a3", "b1", "c2"] == runs_of(warehouse)
 
 
+def test_the_runs_of_one_device_do_not_push_out_those_of_another(warehouse, tmp_path):
+    """They share no history: of each the newest runs stay, which the flow of regressions compares."""
+    for day, device in enumerate(("v5p", "v5p", "v5e", "v5e", "v5e"), 1):
+        folder = tmp_path / "all" / f"{device}_{day}"
+        write_dumps(folder, [day])
+        facts = {"track": "nightly", "device_kind": device, "started_at": f"2026-01-0{day}"}
+        (folder / "run.json").write_text(json.dumps(facts))
+    ingest(warehouse, tmp_path / "all")
+    assert 0 == call("prune", "--keep-runs", 2, "--yes", "--warehouse", warehouse).code
+    assert ["v5e_4", "v5e_5", "v5p_1", "v5p_2"] == runs_of(warehouse)
+
+
 def test_what_is_left_is_what_only_the_others_would_have_loaded(three_runs, three, tmp_path):
     """After a prune and a new look at the rest, every table is as if the old run had never been."""
     call("prune", "--keep-runs", 1, "--yes", "--warehouse", three_runs)
