@@ -54,6 +54,30 @@ def test_programs_of_equal_dumps_lose_their_own_donations(tmp_path):
 
 
 @pytest.fixture
+def variants(tmp_path):
+    """The step beside another dump of it, which is the same in both runs; the runs have different flags."""
+    found = shutil.copytree(SGD, tmp_path / "dumps")
+    for file in (SGD / "plain").iterdir():
+        text = file.read_bytes().replace(b"source_line=1", b"source_line=2")
+        for run in ("donated", "plain"):
+            (found / run / file.name.replace("_0010", "_0011")).write_bytes(text)
+    for run, level in (("donated", 1), ("plain", 2)):
+        for number in (10, 11):
+            options = found / run / f"module_00{number}.jit_step.debug_options"
+            options.write_text(f"xla_backend_optimization_level: {level}\n")
+    return found
+
+
+def test_a_donation_is_lost_by_the_pair_of_dumps_that_lost_it(variants):
+    """Not by another dump of the program, which did not change; the program is called as it is."""
+    told = json.loads(call("compare", "donated", "plain", "--from", variants, "--format", "json").out)
+    statuses = {one["program_label"]: one["status"] for one in told["programs"]}
+    assert {"jit_step": "changed", "jit_step (2)": "unchanged"} == statuses
+    assert {"jit_step": 18} == Counter(one["program"] for one in told["lost_donations"])
+    assert [["jit_step"]] == [one["programs"] for one in told["flags"]]
+
+
+@pytest.fixture
 def folder(tmp_path):
     """The step compiled with donation and without, each beside a module text that offers parameters 0 and 1."""
     found = shutil.copytree(SGD, tmp_path / "dumps")
