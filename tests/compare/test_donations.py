@@ -43,6 +43,21 @@ def test_donations_that_are_lost_are_a_finding_of_compare(tmp_path):
     assert [] == other["lost_donations"]
 
 
+def test_only_donations_of_the_memory_space_that_is_asked_for_are_lost(tmp_path):
+    """The arguments that lie elsewhere are no part of what is compared."""
+    dumps = shutil.copytree(SGD, tmp_path / "dumps")
+    for run in ("donated", "plain"):
+        file = dumps / run / f"{STEM}-buffer-assignment.txt"
+        file.write_text(
+            re.sub("(?m)^(allocation .*)(, constant|, preallocated-temp):$", r"\1, color 1\2:", file.read_text())
+        )
+    for space, count in ((0, 18), (1, 0)):
+        words = ("--from", dumps, "--memory-space", space, "--format", "json")
+        told = json.loads(call("compare", "donated", "plain", *words).out)
+        spaces = {one["memory_space"] for one in told["programs"]}
+        assert ({space}, count) == (spaces, len(told["lost_donations"]))
+
+
 def test_programs_of_equal_dumps_lose_their_own_donations(tmp_path):
     """A step that lies beside itself under another name loses as many donations as it does under its own."""
     warehouse, folder = tmp_path / "w.duckdb", shutil.copytree(SGD, tmp_path / "dumps")
