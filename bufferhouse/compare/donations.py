@@ -12,7 +12,10 @@ NOT_REQUESTED = "the program does not offer it any more"
 
 
 class LostDonation(NamedTuple):
-    """A leaf of a parameter on which an output was placed before. `reason` is None where no file tells it."""
+    """A leaf of a parameter on which an output was placed before, and the pair of dumps that shows it.
+
+    `reason` is None where no file tells it.
+    """
 
     program_id: int
     parameter_number: int
@@ -21,6 +24,8 @@ class LostDonation(NamedTuple):
     memory_space: int
     size_bytes: int
     reason: str | None
+    before_dump_id: int
+    after_dump_id: int
 
 
 def lost_donations(
@@ -42,16 +47,18 @@ def lost_donations(
     for dump_id, number, index, *facts in ask(con, "compare_donations", dump_ids=ids).rows if ids else ():
         taken.setdefault(dump_id, {})[number, index] = tuple(facts)
     lost = [
-        (after, leaf, facts)
+        (before, after, leaf, facts)
         for before, after in matched.values()
         for leaf, facts in taken.get(after.dump_id, {}).items()
         if not facts[-1] and taken.get(before.dump_id, {}).get(leaf, (False,))[-1]
     ]
-    after_ids = sorted({after.dump_id for after, _, _ in lost})
+    after_ids = sorted({after.dump_id for _, after, _, _ in lost})
     reasons = _reasons(con, after_run_id, after_ids, paths) if lost else {}
     found = [
-        LostDonation(after.program_id, *leaf, *facts[:-1], reasons.get((after.dump_id, *leaf)))
-        for after, leaf, facts in lost
+        LostDonation(
+            after.program_id, *leaf, *facts[:-1], reasons.get((after.dump_id, *leaf)), before.dump_id, after.dump_id
+        )
+        for before, after, leaf, facts in lost
     ]
     return sorted(found, key=lambda one: (-one.size_bytes, one[:3]))
 

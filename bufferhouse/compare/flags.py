@@ -47,7 +47,9 @@ def changed_flags(
     for one, other, *_ in pairs:
         if one is None or other is None:
             continue
-        for sets in product(before.get(one.dump_id, ()), after.get(other.dump_id, ())):
+        old, new = before.get(one.dump_id, set()), after.get(other.dump_id, set())
+        # A content that other flags leave as it is may be compiled with several: what both runs have is no change.
+        for sets in product(old - new or old, new - old or new) if old != new else ():
             programs.setdefault(sets, {})[other.program_id] = None
     told = _told(con, {key for pair in programs for sets in pair for key in sets})
     found: dict[tuple[str, str | None, str | None], dict[int, None]] = {}

@@ -281,6 +281,25 @@ def test_a_missing_dump_of_a_program_that_is_there_is_no_missing_program(fleet: 
         ]
 
 
+def test_several_missing_dumps_of_a_program_are_one_program(tmp_path: Path):
+    """Whether it is gone, or new, or may be in a dump that was refused."""
+    names = {"jit_f": [small_dump(0)], "jit_g": [small_dump(1), small_dump(2)]}
+    for run, programs in (("large", ["jit_f", "jit_g"]), ("small", ["jit_f"])):
+        for program in programs:
+            for number, text in enumerate(names[program]):
+                path = tmp_path / run / f"module_000{number}.{program}.cpu_after_optimizations{SUFFIX}"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(text)
+    sources = ("--from", tmp_path / "large", "--from", tmp_path / "small", "--fail-over", "5%", "--format", "github")
+    for runs, status in ((("large", "small"), "gone"), (("small", "large"), "new")):
+        told = call("compare", *runs, *sources)
+        assert (0, True) == (told.code, f"::1 program {status}: jit_g\n" in told.out)
+    (tmp_path / "small" / f"module_0002.jit_h.cpu_after_optimizations{SUFFIX}").write_bytes(b"nonsense\n")
+    told = call("compare", "large", "small", *sources)
+    said = "1 program of the run before is missing in the run after, where dumps were refused"
+    assert (1, True) == (told.code, f"::error title=bufferhouse::{said} " in told.out)
+
+
 def test_nothing_need_be_stored(fleet: Path, compare):
     """With --from the dumps are read and compared, as those of a warehouse are."""
     sources = [word for run in (BEFORE, AFTER) for word in ("--from", fleet / run)]

@@ -43,6 +43,21 @@ def test_donations_that_are_lost_are_a_finding_of_compare(tmp_path):
     assert [] == other["lost_donations"]
 
 
+def test_only_donations_of_the_memory_space_that_is_asked_for_are_lost(tmp_path):
+    """The arguments that lie elsewhere are no part of what is compared."""
+    dumps = shutil.copytree(SGD, tmp_path / "dumps")
+    for run in ("donated", "plain"):
+        file = dumps / run / f"{STEM}-buffer-assignment.txt"
+        file.write_text(
+            re.sub("(?m)^(allocation .*)(, constant|, preallocated-temp):$", r"\1, color 1\2:", file.read_text())
+        )
+    for space, count in ((0, 18), (1, 0)):
+        words = ("--from", dumps, "--memory-space", space, "--format", "json")
+        told = json.loads(call("compare", "donated", "plain", *words).out)
+        spaces = {one["memory_space"] for one in told["programs"]}
+        assert ({space}, count) == (spaces, len(told["lost_donations"]))
+
+
 def test_programs_of_equal_dumps_lose_their_own_donations(tmp_path):
     """A step that lies beside itself under another name loses as many donations as it does under its own."""
     warehouse, folder = tmp_path / "w.duckdb", shutil.copytree(SGD, tmp_path / "dumps")
@@ -51,6 +66,30 @@ def test_programs_of_equal_dumps_lose_their_own_donations(tmp_path):
     assert 0 == ingest(warehouse, folder)[0]
     told = json.loads(call("compare", "donated", "plain", "--warehouse", warehouse, "--format", "json").out)
     assert {"jit_other": 18, "jit_step": 18} == Counter(one["program"] for one in told["lost_donations"])
+
+
+@pytest.fixture
+def variants(tmp_path):
+    """The step beside another dump of it, which is the same in both runs; the runs have different flags."""
+    found = shutil.copytree(SGD, tmp_path / "dumps")
+    for file in (SGD / "plain").iterdir():
+        text = file.read_bytes().replace(b"source_line=1", b"source_line=2")
+        for run in ("donated", "plain"):
+            (found / run / file.name.replace("_0010", "_0011")).write_bytes(text)
+    for run, level in (("donated", 1), ("plain", 2)):
+        for number in (10, 11):
+            options = found / run / f"module_00{number}.jit_step.debug_options"
+            options.write_text(f"xla_backend_optimization_level: {level}\n")
+    return found
+
+
+def test_a_donation_is_lost_by_the_pair_of_dumps_that_lost_it(variants):
+    """Not by another dump of the program, which did not change; the program is called as it is."""
+    told = json.loads(call("compare", "donated", "plain", "--from", variants, "--format", "json").out)
+    statuses = {one["program_label"]: one["status"] for one in told["programs"]}
+    assert {"jit_step": "changed", "jit_step (2)": "unchanged"} == statuses
+    assert {"jit_step": 18} == Counter(one["program"] for one in told["lost_donations"])
+    assert [["jit_step"]] == [one["programs"] for one in told["flags"]]
 
 
 @pytest.fixture

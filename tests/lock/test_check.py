@@ -217,6 +217,16 @@ def test_what_shrank_is_told_with_its_memory_space():
         assert "Take them in with: bufferhouse lock --update --file other.lock DUMPS" in line
 
 
+def test_a_program_of_several_memory_spaces_is_one_that_is_not_in_the_lock():
+    """GitHub counts programs, as for those that grew; each memory space has a line of its own."""
+    (entry,) = (one for one in lock_of(TPU).entries.values() if one.function == "jit_scan_rnn")
+    others = Lock.of(one for one in lock_of(TPU).entries.values() if one is not entry)
+    held = hold(others, lock_of(TPU))
+    *told, total = lock_text(held, judge_held(held), ANY_GROWTH, "github").splitlines()
+    assert len(entry.spaces) == len([line for line in told if "jit_scan_rnn, memory space" in line]) > 1
+    assert "1 not in it" == total.rpartition(", ")[2]
+
+
 def test_another_compiler_and_other_flags_are_told_in_each_form():
     """They explain most growth; a check passes or not whatever compiled."""
     lock = lock_of("jaxlib-0.9.0")

@@ -201,6 +201,7 @@ def comparison_of(
     pairs = [row.pair for row in rows]
     changes = changed_flags(con, **runs, pairs=pairs, within=within)
     lost = lost_donations(con, after_run_id, pairs, within[1])
+    lost = [one for one in lost if memory_space in (None, one.memory_space)]
     programs = program_records(rows, relevant, sides.records)
     answers = {
         "compare_runs": sides,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from bufferhouse.compare.donations import LostDonation
 from bufferhouse.query.statements import Record
+from bufferhouse.report.compare.records import key_of
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.sections import Section
 
@@ -20,10 +21,10 @@ _SHOWN = 12  # on a terminal and in Markdown
 
 def donation_records(lost: Sequence[LostDonation], programs: Sequence[Record]) -> list[Record]:
     """Return a record for each donation that is lost, the largest first; a `reason` of None is not known."""
-    labels = {row["program_id"]: row["program_label"] for row in programs}
+    labels = {key_of(row)[:3]: row["program_label"] for row in programs}
     return [
         {
-            "program": labels.get(one.program_id, str(one.program_id)),
+            "program": labels[one.program_id, one.before_dump_id, one.after_dump_id],
             "program_id": one.program_id,
             "parameter": f"{one.parameter_number}{one.parameter_shape_index}".removesuffix("{}"),
             "shape": one.parameter_shape,

@@ -26,7 +26,8 @@ def flag_objects(changes: Sequence[FlagChange]) -> list[Record]:
 
 def flag_records(changes: Sequence[FlagChange], programs: Sequence[Record]) -> list[Record]:
     """Return the same records, each with the labels of the programs where it differs."""
-    labels = {row["program_id"]: row["program_label"] for row in programs}
+    # Of several pairs of dumps of a program the first is called as the program is.
+    labels = {row["program_id"]: row["program_label"] for row in reversed(programs)}
     return [
         {**record, "programs": [labels.get(program_id, str(program_id)) for program_id in one.program_ids]}
         for record, one in zip(flag_objects(changes), changes, strict=True)

@@ -75,7 +75,12 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
 
 def programs_of(records: Sequence[Record]) -> int:
     """Return how many programs some records are of: each may be there with several memory spaces."""
-    return len({(row["platform"], row["program_id"], row["after_compile_target"]) for row in records})
+    return len(set(map(_program, records)))
+
+
+def _program(row: Record) -> tuple:
+    """Return what tells the program of a record, as it was compiled for a target."""
+    return row["platform"], row["program_id"], row["after_compile_target"] or row["before_compile_target"]
 
 
 def grown(records: Sequence[Record], least: str, thing: str = "program") -> str:
@@ -174,12 +179,26 @@ def _come_and_gone(comparison: Comparison) -> list[str]:
     """
     said = []
     for status in (NEW, GONE):
-        for thing, is_further in (("program", False), ("further dump", True)):
-            rows = [row for row in comparison.programs if row["status"] == status]
-            names = list(dict.fromkeys(row["program_label"] for row in rows if row["is_further_dump"] == is_further))
-            if names:
-                said.append(f"{counted(len(names), thing)} {status}: {some_of(names, _MOST_NAMED, 120)}")
+        rows = [row for row in comparison.programs if row["status"] == status]
+        for thing, names in _programs_and_dumps(rows).items():
+            said.append(f"{counted(len(names), thing)} {status}: {some_of(names, _MOST_NAMED, 120)}")
     return said
+
+
+def _programs_and_dumps(records: Sequence[Record]) -> dict[str, list[str]]:
+    """Return the labels of programs that a run lacks, and of further dumps of those that it has; none without any.
+
+    A program of which several dumps are lacking is one program, and called as the first of them.
+    """
+    programs: dict[tuple, str] = {}
+    dumps: dict[str, None] = {}
+    for row in records:
+        if _is_further(row):
+            dumps[row["program_label"]] = None
+        else:
+            programs.setdefault(_program(row), row["program_label"])
+    found = {"program": list(programs.values()), "further dump": list(dumps)}
+    return {thing: names for thing, names in found.items() if names}
 
 
 def _nothing(comparison: Comparison) -> str:
@@ -193,26 +212,22 @@ def _nothing(comparison: Comparison) -> str:
 
 def _missing(comparison: Comparison, verdict: Verdict) -> str:
     """Return the sentence about what a refused or unread dump of the run after may hold, and the way out."""
-    records = [_record(comparison, row) for row in verdict.missing]
-    names = [
-        list(dict.fromkeys(row["program_label"] for row in records if _is_further(row) == is_further))
-        for is_further in (False, True)
-    ]
-    things = zip(("program", "further dump"), map(len, names), strict=True)
-    said = " and ".join(counted(count, thing) for thing, count in things if count)
+    found = _programs_and_dumps([_record(comparison, row) for row in verdict.missing])
+    names = list(chain(*found.values()))
+    said = " and ".join(counted(len(labels), thing) for thing, labels in found.items())
     # Of a path that could not be read nobody knows of which run its dumps are.
     why = "where dumps were refused" if comparison.after["refused_dump_count"] else "and paths could not be read"
     way_out = "standard error names them" if comparison.is_in_memory else "bufferhouse rejects ls lists them"
-    is_are = "is" if sum(map(len, names)) == 1 else "are"
+    is_are = "is" if len(names) == 1 else "are"
     return (
         f"{said} of the run before {is_are} missing in the run after, {why} ({way_out}): "
-        f"{some_of(list(dict.fromkeys(chain(*names))), _MOST_NAMED, 120)}"
+        f"{some_of(names, _MOST_NAMED, 120)}"
     )
 
 
 def _is_further(row: Record) -> bool:
-    """Return whether the run after has the program of a missing dump all the same."""
-    return row["is_further_dump"] or row["after_dump_id"] is not None
+    """Return whether the run that lacks a dump has its program all the same."""
+    return row["is_further_dump"] or None not in (row["before_dump_id"], row["after_dump_id"])
 
 
 def _unjudged(comparison: Comparison, verdict: Verdict) -> str:

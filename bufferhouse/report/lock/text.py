@@ -340,7 +340,8 @@ def _github(
     lines += [annotation("notice", said, title=name) for said in (*_absent(held, name), *_rebuilt(held, name))]
     total = f"{counted(judged.verdict.compared_count, 'comparison')} with {name}"
     over = counted(programs_of([records[row.key] for row in judged.verdict.offenders]), "program")
-    lines.append(annotation("notice", f"{total}, {over} over {limit}, {len(judged.unknown)} not in it", title=name))
+    unknown = programs_of([records[row.key] for row in judged.unknown])
+    lines.append(annotation("notice", f"{total}, {over} over {limit}, {unknown} not in it", title=name))
     return "\n".join(lines)
 
 
