@@ -181,27 +181,29 @@ def advice(fleet: Fleet, rejects: int = 3) -> list[str]:
 
 def title(space: Space) -> str:
     """Return the title of a table: cpu · release · memory space 0 (default)."""
-    parts = (printable(part, 60) for part in (space.platform or "unknown platform", space.track) if part)
-    return " · ".join([*parts, space_title(space.platform, space.memory_space)])
+    platform, track = space.facts["platform"], space.facts["track"]
+    parts = (printable(part, 60) for part in (platform or "unknown platform", track) if part)
+    return " · ".join([*parts, space_title(platform, space.facts["memory_space"])])
 
 
 def moved_line(space: Space) -> str:
     """Return how many programs of a table moved: 10 of 13 programs moved, 3 unchanged; 1 is not in the newest run."""
+    facts = space.facts
+    programs, alone, away = counted(facts["series_count"], "program"), facts["single_run_count"], facts["absent_count"]
     if len(space.runs) == 1:
-        return f"{counted(space.series_count, 'program')}, one run"
+        return f"{programs}, one run"
     reshaped = f", {space.reshaped_count:,} reshaped in the newest run" if space.reshaped_count else ""
-    moved = f"{space.moved_count:,} of {counted(space.series_count, 'program')} moved"
-    single = f", {space.single_run_count:,} in one run only" if space.single_run_count else ""
-    are = "is" if space.absent_count == 1 else "are"
-    absent = f"; {space.absent_count:,} {are} not in the newest run" if space.absent_count else ""
-    return f"{moved}, {space.unchanged_count:,} unchanged{single}{reshaped}{absent}"
+    single = f", {alone:,} in one run only" if alone else ""
+    absent = f"; {away:,} {'is' if away == 1 else 'are'} not in the newest run" if away else ""
+    moved = f"{facts['moved_count']:,} of {programs} moved, {facts['unchanged_count']:,} unchanged"
+    return f"{moved}{single}{reshaped}{absent}"
 
 
 def counted_for(space: Space) -> str:
     """Return for what a program of a table counts more than once, as `determinism` says it; or nothing."""
     causes = [
-        (space.target_count > space.program_count, "compile target"),
-        (space.series_count > space.target_count, "kind of device"),
+        (space.facts["target_count"] > space.facts["program_count"], "compile target"),
+        (space.facts["series_count"] > space.facts["target_count"], "kind of device"),
     ]
     things = " and ".join(thing for is_so, thing in causes if is_so)
     return f"A program counts once for each {things}." if things else ""
@@ -211,9 +213,9 @@ def left_out(space: Space) -> str:
     """Return what a table leaves out, such as `5 more programs not shown: 3 moved less, 2 unchanged`; or nothing."""
     shown_moved = space.shown_moved_count
     counts = [
-        (space.moved_count - shown_moved, "moved less"),
-        (space.unchanged_count, "unchanged"),
-        (space.single_run_count - (len(space.series) - shown_moved), "in one run only"),
+        (space.facts["moved_count"] - shown_moved, "moved less"),
+        (space.facts["unchanged_count"], "unchanged"),
+        (space.facts["single_run_count"] - (len(space.series) - shown_moved), "in one run only"),
     ]
     parts = [(count, what) for count, what in counts if count]
     if not parts or not space.series:  # what is above the table says all of it
