@@ -1,7 +1,6 @@
 """The verdict of the gate: on a terminal and in Markdown, as JSON, and as annotations of GitHub's checks."""
 
 from collections.abc import Sequence
-from itertools import chain
 
 from bufferhouse.compare.compare import GONE, NEW, Compared
 from bufferhouse.compare.gate import Accepted, Verdict
@@ -193,11 +192,10 @@ def _nothing(comparison: Comparison) -> str:
 
 def _missing(comparison: Comparison, verdict: Verdict) -> str:
     """Return the sentence about what a refused or unread dump of the run after may hold, and the way out."""
-    records = [_record(comparison, row) for row in verdict.missing]
-    names = [
-        list(dict.fromkeys(row["program_label"] for row in records if _is_further(row) == is_further))
-        for is_further in (False, True)
-    ]
+    names: tuple[dict, dict] = {}, {}
+    for row in (_record(comparison, row) for row in verdict.missing):
+        # Of a further dump the run after has the program all the same.
+        names[row["is_further_dump"] or row["after_dump_id"] is not None][row["program_label"]] = None
     things = zip(("program", "further dump"), map(len, names), strict=True)
     said = " and ".join(counted(count, thing) for thing, count in things if count)
     # Of a path that could not be read nobody knows of which run its dumps are.
@@ -206,13 +204,8 @@ def _missing(comparison: Comparison, verdict: Verdict) -> str:
     is_are = "is" if sum(map(len, names)) == 1 else "are"
     return (
         f"{said} of the run before {is_are} missing in the run after, {why} ({way_out}): "
-        f"{some_of(list(dict.fromkeys(chain(*names))), _MOST_NAMED, 120)}"
+        f"{some_of(names[0] | names[1], _MOST_NAMED, 120)}"
     )
-
-
-def _is_further(row: Record) -> bool:
-    """Return whether the run after has the program of a missing dump all the same."""
-    return row["is_further_dump"] or row["after_dump_id"] is not None
 
 
 def _unjudged(comparison: Comparison, verdict: Verdict) -> str:
