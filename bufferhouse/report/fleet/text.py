@@ -366,10 +366,6 @@ def _figure(record: Record | None, has_marks: bool, shown: Bytes) -> str:
     return shown(record["reserved_bytes"]) + mark
 
 
-def _coloured(cell: str) -> Text:
-    return Text(cell, style=RISE if cell.endswith("▲") else FALL if cell.endswith("▼") else "")
-
-
 def _net(series: Series, shown: Bytes) -> str:
     if not series.has_moved:
         return "one run"
@@ -379,12 +375,6 @@ def _net(series: Series, shown: Bytes) -> str:
 def cause_said(series: Series, shown: Bytes) -> str:
     """Return the main cause of the net change of a series, with its bytes as `shown` writes them."""
     return f"{short(series.main_cause[0])} {shown(series.main_cause[1], signed=True)}" if series.main_cause else "–"
-
-
-def _net_style(series: Series) -> str:
-    if not series.has_moved or not series.net_change_bytes:
-        return "dim"
-    return RISE if series.net_change_bytes > 0 else FALL
 
 
 def _table(space: Space, fit: _Fit) -> Table:
@@ -402,14 +392,14 @@ def _table(space: Space, fit: _Fit) -> Table:
         table.add_column(_CAUSE_HEADING, no_wrap=True)
     names = distinct([printable(series.label) for series in space.series], fit.name)
     for row, series in enumerate(space.series):
-        cells = [
-            Text(names[row]),
-            *(_coloured(column.cells[row]) for column in fit.columns),
-        ]
+        cells = [Text(names[row])]
+        for figure in (column.cells[row] for column in fit.columns):
+            cells.append(Text(figure, style=RISE if figure.endswith("▲") else FALL if figure.endswith("▼") else ""))
         if fit.has_trend:
             cells.append(Text(_trend(series, space.runs)))
         if fit.nets:
-            cells.append(Text(fit.nets[row], style=_net_style(series)))
+            change = (series.has_moved and series.net_change_bytes) or 0
+            cells.append(Text(fit.nets[row], style=RISE if change > 0 else FALL if change else "dim"))
         if fit.causes:
             cells.append(line(fit.causes[row]))
         table.add_row(*cells)
