@@ -130,7 +130,9 @@ def _reparse(warehouse: Warehouse, frames: Mapping[str, pl.DataFrame], result: R
         if good:
             with warehouse.transaction():
                 _replace(warehouse, good, new, names, set(offenders))
-                _remove_packings(con, _moved(frames, new.frames, good))
+                # How arenas of other slots could be packed is looked for anew: `pack` takes those that have none.
+                if moved := _moved(frames, new.frames, good):
+                    con.execute(f"DELETE FROM raw.packings WHERE dump_id IN ({', '.join(map(str, moved))})")
                 _derive_again(con, good, parsed.signature_ids)
                 facts = [load_id, started_at, datetime.now(UTC), __version__, 0, len(good), 0, len(refused), text_bytes]
                 con.execute(f"INSERT INTO raw.loads VALUES ({literals(facts)})")
@@ -158,13 +160,6 @@ def _moved(before: Mapping[str, pl.DataFrame], after: Mapping[str, pl.DataFrame]
             for here, there in ((one, other), (other, one)):
                 found.update(here.join(there, on=here.columns, how="anti", nulls_equal=True)["dump_id"])
     return sorted(found)
-
-
-def _remove_packings(con: duckdb.DuckDBPyConnection, dump_ids: list[int]) -> None:
-    """Remove how arenas of other slots could be packed: `pack` looks for those that have none."""
-    if dump_ids:
-        with streamed(con, "moved", pl.DataFrame({"dump_id": dump_ids}, schema={"dump_id": pl.Int64})):
-            con.execute("DELETE FROM raw.packings WHERE dump_id IN (SELECT dump_id FROM moved)")
 
 
 def _derive_again(con: duckdb.DuckDBPyConnection, good: list[int], signature_ids: Mapping[int, int]) -> None:
