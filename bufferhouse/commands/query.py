@@ -17,8 +17,8 @@ from bufferhouse.commands.options import (
     WaitOption,
     WarehouseOption,
     check_format,
+    file_option,
     guarded,
-    local_file,
     say,
     show,
     warehouse_path,
@@ -80,10 +80,7 @@ def query(
             help="table, csv, json, markdown or, with -o, parquet; else what the ending of -o says, else table.",
         ),
     ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", parser=local_file, metavar="<path>", help="Write the answer to this file."),
-    ] = None,
+    output: Annotated[Path | None, file_option("-o", "--output", help="Write the answer to this file.")] = None,
     timeout: Annotated[
         float, typer.Option("--timeout", min=0.001, help="The seconds that a statement may take.")
     ] = 300.0,
