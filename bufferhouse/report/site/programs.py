@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import duckdb
 
-from bufferhouse.query.statements import Answer, Record, ask
+from bufferhouse.query.statements import Answer, Record, ask, ask_each
 from bufferhouse.report.html.frame import Frame, Shared
 from bufferhouse.report.html.page import FIRST_ROWS_IN_SITE, page
 from bufferhouse.report.program.data import Program, Space, asked_of, spaces_of
@@ -14,7 +14,7 @@ from bufferhouse.report.program.page import BAR_WIDTH, shown
 from bufferhouse.report.program.savings import savings_of, with_drawn_slots
 from bufferhouse.report.program.text import notes, subtitle
 from bufferhouse.report.program.truth import SOURCE as TRUTH
-from bufferhouse.report.program.truth import VERDICTS, numbers_of, of_file, truth_sections, verdict_lines
+from bufferhouse.report.program.truth import VERDICTS, of_file, truth_sections, verdict_lines
 from bufferhouse.report.site.addresses import function_address, run_address
 from bufferhouse.report.site.build import Made
 from bufferhouse.report.site.figures import figures
@@ -67,7 +67,7 @@ class Programs:
             asked = asked_of(
                 self._con, list({one.point.dump_id for one in compiled}), values=ALL_VALUES, owners=ALL_OWNERS
             )
-            numbers = numbers_of(self._con, list(asked))
+            numbers = ask_each(self._con, TRUTH, list(asked))
             values = read_spaces(self._con, list(asked))  # of memory space 0, which people run out of
             files = ask(self._con, "site_dumps", run_ids=sorted({one.point.run_id for one in compiled}))
             places = {row[:3]: row[3:] for row in files.rows}
