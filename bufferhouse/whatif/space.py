@@ -241,23 +241,12 @@ def _space(
         strict=frozenset(index for index, _, _, is_strict, _ in allocations if is_strict),
         returned=read_signature(signature).output,
         is_on_host=is_cpu(target),
-        **_uses(uses, columns)._asdict(),
+        **_uses(uses, columns),
     )
 
 
-class _Reads(NamedTuple):
-    """Who reads what, as in `Space`."""
-
-    uses: list[list[int | None]]
-    operands: list[list[int]]
-    readers: list[list[str]]
-    sources: dict[str, list[str]]
-    results: dict[int, int]
-    root: int | None
-
-
-def _uses(rows: Sequence[tuple], columns: dict[str, list[Any]]) -> _Reads:
-    """Return when each value is read, and by what; of an instruction that only hands on what it reads nothing."""
+def _uses(rows: Sequence[tuple], columns: dict[str, list[Any]]) -> dict[str, Any]:
+    """Return who reads what, as in `Space`; of an instruction that only hands on what it reads nothing."""
     place = {value_id: row for row, value_id in enumerate(columns["value_id"])}
     # A conditional, loop or sort may be the root, too: what it reads is no result, nor is what its branches return.
     given = zip(*(columns[name] for name in ("instruction", "kind", "is_tuple", "opcode", "end")), strict=True)
@@ -293,7 +282,8 @@ def _uses(rows: Sequence[tuple], columns: dict[str, list[Any]]) -> _Reads:
             _join_async(sources, done)
     ascending = [sorted(set(found), key=lambda at: -1 if at is None else at) for found in uses]
     operands = [list(dict.fromkeys(read_by.get(name, ()))) for name in columns["instruction"]]
-    return _Reads(ascending, operands, readers, sources, results, root)
+    return {"uses": ascending, "operands": operands, "readers": readers, "sources": sources, "results": results,
+            "root": root}  # fmt: skip
 
 
 def _join_async(sources: dict[str, list[str]], done: str) -> None:
