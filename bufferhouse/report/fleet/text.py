@@ -228,9 +228,8 @@ def left_out(space: Space) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A run and the texts of its column."""
+    """The texts of the column of a run."""
 
-    run: Record
     heading: list[str]
     cells: list[str]
 
@@ -251,11 +250,6 @@ class _Fit:
     has_trend: bool
     nets: list[str]
     causes: list[str]
-
-    @property
-    def net(self) -> int:
-        """The width of the net changes."""
-        return max(map(cell_len, [*self.nets, _NET_HEADING]))
 
 
 def _print_space(screen: Console, space: Space, shown: Bytes) -> None:
@@ -332,7 +326,7 @@ def _newest(columns: Sequence[_Column], room: int) -> int:
 def _column(space: Space, run: Record, heading: list[str], shown: Bytes) -> _Column:
     records = [series.by_run.get(run["run_id"]) for series in space.series]
     has_marks = any(record and record["reserved_change_bytes"] for record in records)
-    return _Column(run, heading, [_figure(record, has_marks, shown) for record in records])
+    return _Column(heading, [_figure(record, has_marks, shown) for record in records])
 
 
 def _headings(names: Sequence[str], width: int) -> list[list[str]]:
@@ -387,7 +381,8 @@ def _table(space: Space, fit: _Fit) -> Table:
     if fit.has_trend:
         table.add_column(_TREND_HEADING, width=_trend_width(space), no_wrap=True)
     if fit.nets:
-        table.add_column(_NET_HEADING, width=fit.net, justify="right", no_wrap=True)
+        net = max(map(cell_len, [*fit.nets, _NET_HEADING]))
+        table.add_column(_NET_HEADING, width=net, justify="right", no_wrap=True)
     if fit.causes:
         table.add_column(_CAUSE_HEADING, no_wrap=True)
     names = distinct([printable(series.label) for series in space.series], fit.name)
