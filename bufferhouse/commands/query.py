@@ -19,6 +19,7 @@ from bufferhouse.commands.options import (
     check_format,
     file_option,
     guarded,
+    reading,
     say,
     show,
     warehouse_path,
@@ -228,7 +229,6 @@ def _connection(warehouse: Address | None, source: list[str] | None, wait: float
         with in_memory(source) as con:
             yield con
         return
-    from bufferhouse.commands.options import reading
     from bufferhouse.warehouse.lake.reader import bound_password
 
     with bound_password(path), reading(path, wait, is_long=is_long) as con:

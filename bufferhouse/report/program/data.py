@@ -186,17 +186,12 @@ def find_dump(con: duckdb.DuckDBPyConnection, word: str, run: str | None) -> tup
     Raises:
         NothingToShow, UsageError: as `read_program`.
     """
-    run_id = None if run is None else _run_id(con, word, run)
+    if run is not None and not ask(con, "fleet_overview").records[0]["run_count"]:
+        raise nothing_of(con, f"there is no program {printable(word, 80)!r}")
+    run_id = None if run is None else find_run(con, run)
     program_id = _program_id(con, word, run_id)
     dumps = ask(con, "program_dumps", program_id=program_id)
     return program_id, dumps, _dump(con, dumps.records, run_id)
-
-
-def _run_id(con: duckdb.DuckDBPyConnection, word: str, run: str) -> int:
-    """Return the run that `run` means. If it means none, the message names the runs that have the program."""
-    if not ask(con, "fleet_overview").records[0]["run_count"]:
-        raise nothing_of(con, f"there is no program {printable(word, 80)!r}")
-    return find_run(con, run)
 
 
 def _program_id(con: duckdb.DuckDBPyConnection, word: str, run_id: int | None) -> int:

@@ -124,6 +124,8 @@ class Programs:
         has_timeline = any(space["has_timeline"] for space in spaces)
         crumbs = [("Programs", "programs/index.html"), (program.name, function_address(one.point.program_name))]
         frame = Frame(one.address, "Programs", self._shared, crumbs)
+        count = one.point.variant_count
+        variants = [f"This run has {count:,} different dumps of the program; this is the largest."] * (count > 1)
         scripts = ["map", "map_view", "map_draw"] * bool(mapped) + ["figure", "moment"] * has_timeline
         return page(
             "site_program.html",
@@ -135,7 +137,7 @@ class Programs:
             program=program,
             subtitle=subtitle(program.dump),
             links=self._links(one),
-            notes=_notes(program, one),
+            notes=[*variants, *notes(program)],
             spaces=spaces,
             mapped=mapped,
             has_edits="program_edits" in program.answers,
@@ -201,15 +203,6 @@ def _dump(one: Compiled, run: Record, place: tuple[str, int]) -> Record:
         "variant_count": point.variant_count,
         "dump_count": point.dump_count,
     }
-
-
-def _notes(program: Program, one: Compiled) -> list[str]:
-    lines = notes(program)
-    if one.point.variant_count > 1:
-        lines.insert(
-            0, f"This run has {one.point.variant_count:,} different dumps of the program; this is the largest."
-        )
-    return lines
 
 
 def _shown(program: Program, space: Space) -> Record:
