@@ -24,47 +24,44 @@ from bufferhouse.redaction import give, printable, shell_word
 if TYPE_CHECKING:
     from bufferhouse.compare.gate import Headroom
 
-BeforeArgument = Annotated[
-    str,
-    typer.Argument(
-        help="The run before: its name, the beginning of it, latest, previous or latest:track=nightly; RUN@FLAG=VALUE "
-        "for its dumps compiled with that flag, RUN@folder=PATH for those in a folder of it.",
-        autocompletion=completion.runs,
-    ),
-]
-AfterArgument = Annotated[
-    str | None, typer.Argument(help="The run after, likewise.", show_default=False, autocompletion=completion.runs)
-]
 MetricOption = Annotated[str, typer.Option("--metric", help="reserved, occupied, temp or footprint.")]
-ProgramOption = Annotated[
-    str | None,
-    typer.Option(
-        "--program",
-        help="Only this program: its name or program_id, or the beginning of either.",
-        autocompletion=completion.programs,
-    ),
-]
 SpaceOption = Annotated[int | None, typer.Option("--memory-space", min=0, help="Only this memory space.")]
-ByOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--by",
-        help="Add up the changes by cause, op_name, source, opcode, element_type, tile or parameter; repeat for more.",
-    ),
-]
 
 
 @guarded
 def compare(
-    before: BeforeArgument,
-    after: AfterArgument = None,
+    before: Annotated[
+        str,
+        typer.Argument(
+            help="The run before: its name, the beginning of it, latest, previous or latest:track=nightly; "
+            "RUN@FLAG=VALUE for its dumps compiled with that flag, RUN@folder=PATH for those in a folder of it.",
+            autocompletion=completion.runs,
+        ),
+    ],
+    after: Annotated[
+        str | None, typer.Argument(help="The run after, likewise.", show_default=False, autocompletion=completion.runs)
+    ] = None,
     flags: Annotated[
         bool, typer.Option("--flags", help="Compare the two sets of flags within one run, as in: compare RUN --flags.")
     ] = False,
-    program: ProgramOption = None,
+    program: Annotated[
+        str | None,
+        typer.Option(
+            "--program",
+            help="Only this program: its name or program_id, or the beginning of either.",
+            autocompletion=completion.programs,
+        ),
+    ] = None,
     memory_space: SpaceOption = None,
     metric: MetricOption = "reserved",
-    by: ByOption = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--by",
+            help="Add up the changes by cause, op_name, source, opcode, element_type, tile or parameter; "
+            "repeat for more.",
+        ),
+    ] = None,
     relevant: Annotated[
         str,
         typer.Option(

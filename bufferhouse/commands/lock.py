@@ -13,8 +13,8 @@ from bufferhouse.commands.options import (
     WaitOption,
     WarehouseOption,
     check_format,
+    file_option,
     guarded,
-    local_file,
     reading,
     say,
     warehouse_path,
@@ -48,9 +48,7 @@ def lock(
         ),
     ] = None,
     why: Annotated[str | None, typer.Option("--why", help="With --accept: why the program may take more.")] = None,
-    file: Annotated[Path, typer.Option("--file", parser=local_file, metavar="<path>", help="The file.")] = Path(
-        "memory.lock"
-    ),
+    file: Annotated[Path, file_option("--file", help="The file.")] = Path("memory.lock"),
     chip: Annotated[
         str | None,
         typer.Option(
@@ -71,13 +69,7 @@ def lock(
         ),
     ] = "fail",
     comment: Annotated[
-        Path | None,
-        typer.Option(
-            "--comment",
-            parser=local_file,
-            metavar="<path>",
-            help="With --check: write the comment of a pull request here, too.",
-        ),
+        Path | None, file_option("--comment", help="With --check: write the comment of a pull request here, too.")
     ] = None,
     site: Annotated[
         str | None, typer.Option("--site", help="Where the site is, for links; else report.url of the configuration.")

@@ -16,8 +16,8 @@ from bufferhouse.commands.options import (
     check_can_ask,
     check_format,
     days_of,
+    folder_option,
     guarded,
-    local_folder,
     reader,
     reading,
     say,
@@ -288,18 +288,13 @@ def _by_name(what: str, found: dict[str, dict]) -> tuple[tuple[str, ...], list[t
 @guarded
 def export(
     dump_id: Annotated[int | None, typer.Argument(help="The id of the dump to write.")] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", parser=local_folder, metavar="<path>", help="The folder to write into."),
-    ] = None,
+    output: Annotated[Path | None, folder_option("-o", "--output", help="The folder to write into.")] = None,
     run: Annotated[str | None, typer.Option(help="Write all dumps of this run.")] = None,
     every: Annotated[bool, typer.Option("--all", help="Write all dumps of all runs.")] = False,
     parquet: Annotated[
         Path | None,
-        typer.Option(
+        folder_option(
             "--parquet",
-            parser=local_folder,
-            metavar="<path>",
             help="Write tables and marts as Parquet files into this folder instead, over those of an earlier export.",
         ),
     ] = None,

@@ -12,9 +12,9 @@ from bufferhouse.commands.options import (
     WaitOption,
     WarehouseOption,
     check_format,
+    file_option,
+    folder_option,
     guarded,
-    local_file,
-    local_folder,
     reading,
     say,
     warehouse_path,
@@ -34,13 +34,7 @@ def models(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            parser=local_folder,
-            metavar="<path>",
-            help="With --dialect: a folder for one file per model; else standard output.",
-        ),
+        folder_option("-o", "--output", help="With --dialect: a folder for one file per model; else standard output."),
     ] = None,
 ) -> None:
     """List the models of a warehouse: version, kind, grain, freshness, rows.
@@ -137,13 +131,7 @@ def lineage(
 def catalog(
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if the page is out of date.")] = False,
     markdown: Annotated[
-        Path | None,
-        typer.Option(
-            "--markdown",
-            parser=local_file,
-            metavar="<path>",
-            help="Write all tables and models with their columns to this file.",
-        ),
+        Path | None, file_option("--markdown", help="Write all tables and models with their columns to this file.")
     ] = None,
 ) -> None:
     """Write the page of the cookbook, sql/queries/README.md; with --markdown the catalog of tables and models instead.

@@ -72,6 +72,16 @@ def local_file(given: str | Path) -> Path:
     return _local("file", given)
 
 
+def folder_option(*names: str, help: str) -> Any:
+    """Return the option for a folder of this machine that files are written into."""
+    return typer.Option(*names, parser=local_folder, metavar="<path>", help=help)
+
+
+def file_option(*names: str, help: str) -> Any:
+    """Return the option for a file of this machine that is written."""
+    return typer.Option(*names, parser=local_file, metavar="<path>", help=help)
+
+
 def _local(what: str, given: str | Path) -> Path:
     if "://" in str(given):
         raise typer.BadParameter(f"expected a {what} of this machine, found {given}")

@@ -17,8 +17,9 @@ from bufferhouse.commands.options import (
     WaitOption,
     WarehouseOption,
     check_format,
+    file_option,
     guarded,
-    local_file,
+    reading,
     say,
     show,
     warehouse_path,
@@ -80,10 +81,7 @@ def query(
             help="table, csv, json, markdown or, with -o, parquet; else what the ending of -o says, else table.",
         ),
     ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", parser=local_file, metavar="<path>", help="Write the answer to this file."),
-    ] = None,
+    output: Annotated[Path | None, file_option("-o", "--output", help="Write the answer to this file.")] = None,
     timeout: Annotated[
         float, typer.Option("--timeout", min=0.001, help="The seconds that a statement may take.")
     ] = 300.0,
@@ -231,7 +229,6 @@ def _connection(warehouse: Address | None, source: list[str] | None, wait: float
         with in_memory(source) as con:
             yield con
         return
-    from bufferhouse.commands.options import reading
     from bufferhouse.warehouse.lake.reader import bound_password
 
     with bound_password(path), reading(path, wait, is_long=is_long) as con:

@@ -8,17 +8,12 @@ from typing import Annotated
 import typer
 
 from bufferhouse.commands import completion
-from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, guarded, local_file, say
+from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, file_option, guarded, say
 from bufferhouse.commands.query import FromOption, asked_path
 from bufferhouse.redaction import give
 from bufferhouse.warehouse import Address
 
-HtmlOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--html", parser=local_file, metavar="<path>", help="Write the report as one self-contained HTML page."
-    ),
-]
+HtmlOption = Annotated[Path | None, file_option("--html", help="Write the report as one self-contained HTML page.")]
 ReportFormatOption = Annotated[str, typer.Option("--format", help="table, markdown or json.")]
 BytesOption = Annotated[bool, typer.Option("--bytes", help="Print exact bytes.")]
 ProgramArgument = Annotated[

@@ -17,8 +17,8 @@ from bufferhouse.commands.options import (
     check_format,
     days_of,
     facts_of,
+    file_option,
     guarded,
-    local_file,
     reading,
     say,
     warehouse_path,
@@ -259,12 +259,7 @@ def rejects_ls(
 def rejects_show(
     reject_id: Annotated[int, typer.Argument(help="The id of the reject.")],
     warehouse: WarehouseOption = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", parser=local_file, metavar="<path>", help="Write the refused bytes to this file."
-        ),
-    ] = None,
+    output: Annotated[Path | None, file_option("-o", "--output", help="Write the refused bytes to this file.")] = None,
     wait: WaitOption = 0.0,
 ) -> None:
     """Show why a dump was refused, with the lines around the fault.

@@ -14,7 +14,6 @@ from bufferhouse.commands.progress import progress_of
 from bufferhouse.errors import UsageError, counted
 
 if TYPE_CHECKING:
-    from bufferhouse.report.site.manifest import Built
     from bufferhouse.warehouse import Address
 
 ForceOption = Annotated[bool, typer.Option("--force", help="Make every page anew, also those that show the same.")]
@@ -94,19 +93,13 @@ def _built(path: "Address", place: str, conf, wait: float, is_forced: bool) -> s
     """Build, and return the sentence about it."""
     from bufferhouse.report.site.site import build_site
     from bufferhouse.report.site.target import target_of
+    from bufferhouse.report.text.figures import human_bytes
 
     started, target = time.monotonic(), target_of(place)
     with progress_of("pages") as step:
         built = build_site(path, target, conf, wait=wait, is_forced=is_forced, progress=step)
-    return _said(built, str(target), time.monotonic() - started)
-
-
-def _said(built: "Built", place: str, seconds: float) -> str:
-    from bufferhouse.report.text.figures import human_bytes
-
-    where = f"{place}/index.html" if "://" in place else Path(place, "index.html")
+    where = f"{target}/index.html" if "://" in str(target) else Path(str(target), "index.html")
     if not built.is_new:
         return f"site: {where}: nothing new"
-    size = human_bytes(built.written_bytes)
     pages = f"{counted(built.page_count, 'page')}, {built.written_count:,} written"
-    return f"site: {where}: {pages}, {size} in {seconds:.1f} s"
+    return f"site: {where}: {pages}, {human_bytes(built.written_bytes)} in {time.monotonic() - started:.1f} s"

@@ -58,7 +58,6 @@ class Archive:
     opened: Callable[[], BinaryIO] | None = None
     refused: list[tuple[str, str]] = field(default_factory=list)
     texts: dict[str, bytes] = field(default_factory=dict)
-    text_bytes: int = 0
     links: dict[str, str] = field(default_factory=dict)
     ordinals: dict[str, int] = field(default_factory=dict)  # which of the members with one name is the last
     spool: Spool = field(default_factory=Spool)
@@ -78,6 +77,7 @@ class Archive:
         """
         kept: dict[str, Entry] = {}
         base = self.base  # one text for all: there may be a million entries
+        text_bytes = 0
         for ordinal, member in enumerate(self._members()):
             path = self._place(member.name)
             if path is None:
@@ -93,8 +93,8 @@ class Archive:
             name = path.rsplit("/", 1)[-1].rsplit("!", 1)[-1]
             if name == RUN_FILE:
                 self.texts[path] = _first_bytes(member, MOST_RUN_FILE_BYTES + 1)
-                self.text_bytes += len(self.texts[path])
-                if self.text_bytes > _MOST_TEXT_BYTES:
+                text_bytes += len(self.texts[path])
+                if text_bytes > _MOST_TEXT_BYTES:
                     self.refused.append((self.path, f"expected at most {_MOST_TEXT_BYTES} bytes in {RUN_FILE} files"))
                     break
             plain = compression.plain_name(name)

@@ -105,7 +105,7 @@ class Directory:
                     raise UsageError(f"{printable(path)}: {error.strerror}") from None
                 self.refused.append((path, error.strerror))
                 continue
-            yield Entry(self, path, os.path.dirname(path) or ".", stat.st_size, storable(stat.st_mtime_ns), True)
+            yield self._named(path, stat)
 
     def _walk(self, directory: str, root: str) -> Iterator[Entry]:
         # A pile of what is left of each directory, not a generator in a generator: every file would pass through all.
@@ -147,9 +147,9 @@ class Directory:
 
     def beside(self, path: str) -> Entry | None:
         """Return a file by its path."""
-        if not os.path.isfile(path):
-            return None
-        stat = os.stat(path)
+        return self._named(path, os.stat(path)) if os.path.isfile(path) else None
+
+    def _named(self, path: str, stat: os.stat_result) -> Entry:
         return Entry(self, path, os.path.dirname(path) or ".", stat.st_size, storable(stat.st_mtime_ns), True)
 
     def text(self, path: str, most_bytes: int) -> bytes | None:

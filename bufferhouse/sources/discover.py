@@ -402,7 +402,7 @@ class _Finding:
             found.run_files_below = dict(_below(named, sorted(self.run_files, reverse=True)))
         if self.logs:
             there = {name: by_name[name][0].directory for name in found.runs}
-            found.logs = list(logs_of_runs(self.logs, there, places=self.places, run_name=self.places.run_name))
+            found.logs = list(logs_of_runs(self.logs, there, self.places))
         return found
 
 
@@ -674,10 +674,10 @@ def _begins_like_a_dump(entry: Entry) -> bool:
     return entry.tree.begins_like_a_dump(entry) if known is None else known
 
 
-def _common_base(entries: Sequence[Entry]) -> str | None:
+def _common_base(entries: Sequence[Entry]) -> str:
     bases = sorted({entry.base for entry in entries})
-    if len(bases) < 2:
-        return bases[0] if bases else None
+    if len(bases) == 1:
+        return bases[0]
     if any(split_at_archive(base)[1] is not None or "://" in base for base in bases):
         raise UsageError("several archives or buckets cannot be one run; without --run each is a run of its own")
     return os.path.commonpath([os.path.abspath(base) for base in bases])

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from bufferhouse.sources import compression
 from bufferhouse.sources.directory import Entry, split_at_archive
-from bufferhouse.sources.run import Places, RunFault, parent_of, root_of
+from bufferhouse.sources.run import Places, parent_of, root_of
 
 TEXT = "a log as text"
 WHOLE = "compressed data that is whole"  # what is expected where a log is cut
@@ -35,29 +35,24 @@ class Log:
     places: Mapping[str, str]
 
 
-def logs_of_runs(
-    logs: Iterable[Entry], runs: Mapping[str, str], *, places: Places, run_name: str | None
-) -> Iterator[Log]:
+def logs_of_runs(logs: Iterable[Entry], runs: Mapping[str, str], places: Places) -> Iterator[Log]:
     """Yield each log with the runs that it may be of; `runs` gives the directory of each run by name.
 
     A log is of the run in whose directory it lies; else of the run NAME if it lies beside its directory and is called
     NAME.log, say; else of a run in a directory below its own, and else of any run there is: where these are several,
-    its messages decide. With `run_name` all are of that run.
+    its messages decide. Where `places` has one name for all, all are of that run.
     """
     roots = {name: root_of(directory) for name, directory in runs.items()}
     for entry in logs:
         path = _whole(entry.path)
-        names = [run_name] if run_name else _said(entry, places, runs) or _near(path, roots)
+        names = [places.run_name] if places.run_name else _said(entry, places, runs) or _near(path, roots)
         below = {name: roots.get(name) or root_of(entry.base) for name in names}
         yield Log(entry, {name: _seen_from(root, path) for name, root in below.items()})
 
 
 def _said(entry: Entry, places: Places, runs: Mapping[str, str]) -> list[str]:
     """Return the run that a pattern over paths says, if there is such a pattern."""
-    try:
-        place = places.of(entry) if places.has_pattern else None
-    except RunFault:
-        return []
+    place = places.of(entry) if places.has_pattern else None
     return [place[0]] if place and place[0] in runs else []
 
 

@@ -53,14 +53,8 @@ def _head_by_lines(stream: BinaryIO) -> bytes | HeadError:
             return HeadError(f"expected the end of the tables within {_MOST_BYTES} bytes, found more")
         if size == len(line) and not line.startswith(b"HloModule "):
             break
-        if not is_in_tables:
-            is_in_tables = line == FIRST_TABLE
-            if _COMPUTATION.fullmatch(line):
-                break
-        elif not is_in_last:
-            is_in_last = line == LAST_TABLE
-            if _COMPUTATION.fullmatch(line):
-                break
-        elif line == b"\n":
+        if line == b"\n" if is_in_last else _COMPUTATION.fullmatch(line):
             break
+        is_in_last = is_in_last or (is_in_tables and line == LAST_TABLE)
+        is_in_tables = is_in_tables or line == FIRST_TABLE
     return b"".join(lines)

@@ -48,14 +48,6 @@ class Statement:
     otherwise: str | None = None
 
 
-@dataclass(slots=True)
-class Names:
-    """The incremental models that were built in the catalog, with their rows; its checks, severities and offences."""
-
-    incremental: dict[str, int]
-    checks: list[tuple[str, str, int]]
-
-
 class Checked(NamedTuple):
     """What is in the catalog, the offences that make rejects by dump_id, and offences per check that only warns.
 
@@ -71,9 +63,10 @@ class Checked(NamedTuple):
 @contextmanager
 def batch_catalog(
     warehouse: Warehouse, frames: Mapping[str, pl.DataFrame], *, built: list[tuple] | None = None
-) -> Iterator[Names]:
+) -> Iterator[tuple[dict[str, int], list[tuple[str, str, int]]]]:
     """Attach the batch as a catalog of its own and build in it what checks and incremental models need.
 
+    Yield the incremental models that were built there, with their rows; and its checks, severities and offences.
     The models are those that the warehouse was built with, or `built`: name, is_incremental, severity, reads, sql.
     """
     con = warehouse.con
@@ -88,7 +81,7 @@ def batch_catalog(
         rows = run_statements(con, list(_statements(main, frames, built)), catalog=CATALOG)
         con.execute(f"USE {main}")
         checks = [(row[0], row[2], rows[row[0]]) for row in built if row[2]]
-        yield Names({row[0]: rows[row[0]] for row in built if row[1]}, checks)
+        yield {row[0]: rows[row[0]] for row in built if row[1]}, checks
     finally:
         # After a fatal error (a full disk in COMMIT) DuckDB answers nothing more: the first error is the one to hear.
         with suppress(duckdb.Error):

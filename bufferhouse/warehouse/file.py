@@ -42,8 +42,9 @@ _NEIGHBOURS = {
 }
 
 
-class WriterLock:
-    """Context manager that holds the writer's lock beside the file; waits up to `wait` seconds for it.
+@contextmanager
+def writer_lock(warehouse: Path, wait: float = 0.0) -> Iterator[Path]:
+    """Hold the writer's lock beside the file, and yield where it lies; wait up to `wait` seconds for it.
 
     The lock is the kernel's, so it is gone when its holder is, however that ended; what stands in the file is only for
     the message. DuckDB's own lock is not enough to wait on: it is a POSIX lock, which a process loses when it opens and
@@ -53,37 +54,29 @@ class WriterLock:
         WarehouseInUse: another process held it all that time; the message names the holder.
         UsageError: a link lies where the lock should be, which would be written through.
     """
-
-    def __init__(self, warehouse: Path, wait: float = 0.0) -> None:
-        self.path = FileAddress(warehouse).lock
-        self.wait = wait
-        self._descriptor: int | None = None
-
-    def __enter__(self) -> "WriterLock":
-        # Not inheritable: a worker process that outlives its parent must not go on holding the lock.
-        descriptor = _opened_lock(self.path, os.O_RDWR | os.O_CREAT)
-        for is_last in tries(self.wait):
+    path = FileAddress(warehouse).lock
+    # Not inheritable: a worker process that outlives its parent must not go on holding the lock.
+    descriptor = _opened_lock(path, os.O_RDWR | os.O_CREAT)
+    try:
+        for is_last in tries(wait):
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
                 if is_last:
                     holder = _holder(descriptor) or "another process"
-                    os.close(descriptor)
                     raise WarehouseInUse(
-                        f"{self.path.with_suffix('')} is being written by {holder}; try again later"
+                        f"{path.with_suffix('')} is being written by {holder}; try again later"
                     ) from None
-        self._descriptor = descriptor
-        with suppress(OSError):  # a full disk: the lock holds without a name in it
+        try:
+            with suppress(OSError):  # a full disk: the lock holds without a name in it
+                os.ftruncate(descriptor, 0)
+                os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
+            yield path
+        finally:
             os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        if self._descriptor is not None:
-            os.ftruncate(self._descriptor, 0)
-            os.close(self._descriptor)
-            self._descriptor = None
+    finally:
+        os.close(descriptor)
 
 
 class File(Warehouse):
@@ -104,7 +97,7 @@ class File(Warehouse):
         else:
             self.address.check_writable()
             deadline = time.monotonic() + self.wait
-            stack.enter_context(WriterLock(self.path, self.wait))
+            stack.enter_context(writer_lock(self.path, self.wait))
             _check_log(self.address.log)
             remove_leftovers(self.path, self.address.published)
             if self._is_new():
@@ -396,7 +389,7 @@ def undo_left(path: Path) -> None:
     """
     with suppress(WarehouseBusy, OSError):
         if journal_path(path).exists():
-            with WriterLock(path):
+            with writer_lock(path):
                 roll_back(path)
 
 

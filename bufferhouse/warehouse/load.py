@@ -222,8 +222,8 @@ def _new_dumps(
 @contextmanager
 def _checked(warehouse: Warehouse, new: Batch, load_id: int) -> Iterator[Checked]:
     frames = numbered(warehouse, new, load_id).frames
-    with batch_catalog(warehouse, frames) as names:
-        yield Checked(frames, names.incremental, *run_checks(warehouse.con, names.checks))
+    with batch_catalog(warehouse, frames) as (incremental, checks):
+        yield Checked(frames, incremental, *run_checks(warehouse.con, checks))
 
 
 def _bad_dumps(warehouse: Warehouse, batch: Batch, load_id: int) -> dict[int, Refusal]:

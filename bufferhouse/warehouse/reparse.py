@@ -12,7 +12,7 @@ from bufferhouse.engine.sql import execute, literals, registered, streamed, tran
 from bufferhouse.tabulate.batch import Batch, breaches, without
 from bufferhouse.tabulate.contents import parse_contents
 from bufferhouse.version import __version__
-from bufferhouse.warehouse.batch_catalog import CATALOG, Names, batch_catalog, copy_in, run_checks
+from bufferhouse.warehouse.batch_catalog import CATALOG, batch_catalog, copy_in, run_checks
 from bufferhouse.warehouse.load import numbered
 from bufferhouse.warehouse.restore import ORDER, chunks, rendered
 from bufferhouse.warehouse.retention import remove_unused_shapes
@@ -121,23 +121,27 @@ def _reparse(warehouse: Warehouse, frames: Mapping[str, pl.DataFrame], result: R
     refusals = {**parsed.refusals, **breaches(parsed.tables)}
     load_id = warehouse.next_number("loads", "load_id")
     new = numbered(warehouse, without(parsed.tables, set(refusals)), load_id)
-    with batch_catalog(warehouse, new.frames) as names:
-        offenders, _ = run_checks(con, names.checks)
+    with batch_catalog(warehouse, new.frames) as (incremental, checks):
+        offenders, _ = run_checks(con, checks)
         refused.update({dump_id: str(refusal) for dump_id, refusal in {**refusals, **offenders}.items()})
         good = [dump_id for dump_id in new.frames["dumps"]["dump_id"] if dump_id not in offenders]
         text_bytes = sum(len(data) for one in found if one.dump_id not in refused for data in one.files.values())
         result.refused += [f"dump {dump_id}: {reason}" for dump_id, reason in refused.items()]
         if good:
             with warehouse.transaction():
-                _replace(warehouse, good, new, names, set(offenders))
-                _remove_packings(con, _moved(frames, new.frames, good))
+                _replace(warehouse, good, new, incremental, set(offenders))
+                # How arenas of other slots could be packed is looked for anew: `pack` takes those that have none.
+                if moved := _moved(frames, new.frames, good):
+                    con.execute(f"DELETE FROM raw.packings WHERE dump_id IN ({', '.join(map(str, moved))})")
                 _derive_again(con, good, parsed.signature_ids)
                 facts = [load_id, started_at, datetime.now(UTC), __version__, 0, len(good), 0, len(refused), text_bytes]
                 con.execute(f"INSERT INTO raw.loads VALUES ({literals(facts)})")
     result.count += len(good)
 
 
-def _replace(warehouse: Warehouse, good: Iterable[int], new: Batch, names: Names, offenders: set[int]) -> None:
+def _replace(
+    warehouse: Warehouse, good: Iterable[int], new: Batch, incremental: Mapping[str, int], offenders: set[int]
+) -> None:
     con = warehouse.con
     with registered(con, "good", pl.DataFrame({"dump_id": good}, schema={"dump_id": pl.Int64})):
         for table in [*(f"raw.{name}" for name in ORDER), *warehouse.model_tables()]:
@@ -145,7 +149,7 @@ def _replace(warehouse: Warehouse, good: Iterable[int], new: Batch, names: Names
     # What a shape means in bytes may be read in another way now, too.
     with streamed(con, "again", new.frames["shapes"].select("shape_id")):
         con.execute(f"DELETE FROM {warehouse.stored('shapes')} WHERE shape_id IN (SELECT shape_id FROM again)")
-    copy_in(warehouse, new.frames, offenders, names.incremental)
+    copy_in(warehouse, new.frames, offenders, incremental)
     remove_unused_shapes(warehouse)
 
 
@@ -158,13 +162,6 @@ def _moved(before: Mapping[str, pl.DataFrame], after: Mapping[str, pl.DataFrame]
             for here, there in ((one, other), (other, one)):
                 found.update(here.join(there, on=here.columns, how="anti", nulls_equal=True)["dump_id"])
     return sorted(found)
-
-
-def _remove_packings(con: duckdb.DuckDBPyConnection, dump_ids: list[int]) -> None:
-    """Remove how arenas of other slots could be packed: `pack` looks for those that have none."""
-    if dump_ids:
-        with streamed(con, "moved", pl.DataFrame({"dump_id": dump_ids}, schema={"dump_id": pl.Int64})):
-            con.execute("DELETE FROM raw.packings WHERE dump_id IN (SELECT dump_id FROM moved)")
 
 
 def _derive_again(con: duckdb.DuckDBPyConnection, good: list[int], signature_ids: Mapping[int, int]) -> None:
@@ -191,10 +188,10 @@ def rebuild(warehouse: Warehouse, dump_ids: list[int], *, progress: Callable[[in
     con = warehouse.con
     done = 0
     for frames in chunks(con, dump_ids, progress=progress):
-        with batch_catalog(warehouse, frames) as names, transaction(con):
+        with batch_catalog(warehouse, frames) as (incremental, _), transaction(con):
             ids = frames["dumps"].select(pl.col("dump_id").cast(pl.Int64))
             with registered(con, "again", ids):
-                for name in names.incremental:
+                for name in incremental:
                     con.execute(f"DELETE FROM {name} WHERE dump_id IN (SELECT dump_id FROM again)")
                     con.execute(f"INSERT INTO {name} BY NAME SELECT * FROM {CATALOG}.{name}")
         done += len(frames["dumps"])

@@ -196,7 +196,7 @@ class _Search:
             order = sorted(range(len(self.bodies)), key=key)
             if not self._try(order, found):
                 break
-        if self._best(found) > self.low and found and len(self.bodies) <= _FEW:
+        if found and min(high for high, _, _ in found) > self.low and len(self.bodies) <= _FEW:
             self._improve(found)
         return [Packing(offsets, high, self.low, "best fit") for high, _, offsets in found]
 
@@ -212,9 +212,6 @@ class _Search:
         yield lambda n: (abs(2 * middle - start[n] - stop[n] + 1) - (stop[n] - start[n]), -size[n], n)
         yield lambda n: (not start[n] <= middle < stop[n], -size[n], start[n] - stop[n], n)
         yield lambda n: (not start[n] <= middle < stop[n], start[n] - stop[n], -size[n], n)
-
-    def _best(self, found: Sequence[tuple]) -> int:
-        return min((high for high, _, _ in found), default=sys.maxsize)
 
     def _try(self, order: list[int], found: list[tuple[int, list[int], dict[int, int]]]) -> bool:
         """Place the bodies in an order and keep the result; False where no other order can help or be tried."""

@@ -220,7 +220,7 @@ class Plan:
             self._to_arena(row)
             self._fading += self._carried(row)
             if not uses:
-                self._drop(row)
+                self._drop_slots(self._rows.get(row, ()))
                 return "bound", "it is no longer returned, and nothing else reads it; the compiler may schedule anew"
             self.slots.end[at] = min(self.slots.end[at], last)
             start, end = self.space.columns["start"][row], self.space.columns["end"][row]
@@ -312,7 +312,7 @@ class Plan:
         if kind == "output":
             self._to_arena(row)
         allocation = self.space.columns["allocation"][row]
-        self._drop(row)
+        self._drop_slots(self._rows.get(row, ()))
         if kind == "constant":
             self._to_resize.add(allocation)
         if self._is_read(row):
@@ -570,7 +570,9 @@ class Plan:
         old = self._array(edit, row)
         # Sizes are those of the dump, whatever was divided before: edits together mean the same in any order.
         sizes = parse_shape(self.space.columns["shape"][row]).dims
-        places = [edit.dimension] if edit.dimension is not None else _of_size(sizes, edit.size)
+        places = [edit.dimension]
+        if edit.dimension is None:
+            places = [place for place, found in enumerate(sizes) if found == edit.size][:1]
         if not places or places[0] >= len(old.dims) or (old.dims[places[0]] or 0) < edit.parts:
             wanted = f"of {edit.size}" if edit.dimension is None else str(edit.dimension)
             raise self.refused(edit, row, f"has no dimension {wanted} that {edit.parts} devices could share: "
@@ -680,9 +682,6 @@ class Plan:
         for at in self._in(allocation):
             self.slots.is_arena[at] = True
         self.fixed[allocation] = 0
-
-    def _drop(self, row: int) -> None:
-        self._drop_slots(self._rows.get(row, ()))
 
     def _drop_slots(self, places: Iterable[int]) -> None:
         """Make slots empty: `apply` takes them out together, as the places of the others must stay until then."""
@@ -807,11 +806,6 @@ _EDITS: dict[str, Callable[[Plan, Edit, int], tuple[str, str]]] = {
     "offload": Plan._offload,
     "shard": Plan._shard,
 }
-
-
-def _of_size(dims: tuple[int, ...], size: int) -> list[int]:
-    """Return the place of the first dimension of a size, if there is one."""
-    return [place for place, found in enumerate(dims) if found == size][:1]
 
 
 def _joined(stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

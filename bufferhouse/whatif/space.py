@@ -114,9 +114,9 @@ class Space:
             self.held.setdefault(allocation, []).append(row)
         for row, instruction in enumerate(self.columns["instruction"]):
             self.made.setdefault(instruction, []).append(row)
-        if not self.sources:
-            self._read_operands()
-        self.table = next((row for row in range(len(self)) if self._is_table(row)), None)
+        kinds = zip(*(self.columns[name] for name in ("start", "kind", "is_tuple")), strict=True)
+        is_table = [start == self.root and kind == "output" and is_tuple for start, kind, is_tuple in kinds]
+        self.table = is_table.index(True) if self.results and any(is_table) else None
         self.columns["role"] = _roles(self)
         self.outputs = _outputs(self)
         self.fixed = {index: size for index, (kind, size) in self.allocations.items() if kind != ARENA}
@@ -124,10 +124,6 @@ class Space:
         self.copy_tables = [row for row, one in enumerate(opcodes) if one in _PREFETCHES and roles[row] == ARENA]
         if self.table is not None:
             self.table_arity = parse_shape(self.columns["shape"][self.table]).tuple_arity
-
-    def _is_table(self, row: int) -> bool:
-        c = self.columns
-        return bool(self.results) and c["start"][row] == self.root and c["kind"][row] == "output" and c["is_tuple"][row]
 
     def tables_of(self, row: int) -> set[int]:
         """Return the row of the table of results where it has the address of a value, which goes with the value."""
@@ -153,14 +149,6 @@ class Space:
                     if name not in self.made:
                         self._readers_elsewhere.setdefault(name, []).append(reader)
         return self._readers_elsewhere.get(instruction, [])
-
-    def _read_operands(self) -> None:
-        """Note who reads what where nothing but operands says it."""
-        names, self.readers = self.columns["instruction"], [[] for _ in self.operands]
-        for reader, operands in zip(names, self.operands, strict=True):
-            for row in operands:
-                self.readers[row].append(reader)
-                self.sources.setdefault(reader, []).append(names[row])
 
     def __len__(self) -> int:
         return len(self.columns["value_id"])
@@ -253,23 +241,12 @@ def _space(
         strict=frozenset(index for index, _, _, is_strict, _ in allocations if is_strict),
         returned=read_signature(signature).output,
         is_on_host=is_cpu(target),
-        **_uses(uses, columns)._asdict(),
+        **_uses(uses, columns),
     )
 
 
-class _Reads(NamedTuple):
-    """Who reads what, as in `Space`."""
-
-    uses: list[list[int | None]]
-    operands: list[list[int]]
-    readers: list[list[str]]
-    sources: dict[str, list[str]]
-    results: dict[int, int]
-    root: int | None
-
-
-def _uses(rows: Sequence[tuple], columns: dict[str, list[Any]]) -> _Reads:
-    """Return when each value is read, and by what; of an instruction that only hands on what it reads nothing."""
+def _uses(rows: Sequence[tuple], columns: dict[str, list[Any]]) -> dict[str, Any]:
+    """Return who reads what, as in `Space`; of an instruction that only hands on what it reads nothing."""
     place = {value_id: row for row, value_id in enumerate(columns["value_id"])}
     # A conditional, loop or sort may be the root, too: what it reads is no result, nor is what its branches return.
     given = zip(*(columns[name] for name in ("instruction", "kind", "is_tuple", "opcode", "end")), strict=True)
@@ -305,7 +282,8 @@ def _uses(rows: Sequence[tuple], columns: dict[str, list[Any]]) -> _Reads:
             _join_async(sources, done)
     ascending = [sorted(set(found), key=lambda at: -1 if at is None else at) for found in uses]
     operands = [list(dict.fromkeys(read_by.get(name, ()))) for name in columns["instruction"]]
-    return _Reads(ascending, operands, readers, sources, results, root)
+    return {"uses": ascending, "operands": operands, "readers": readers, "sources": sources, "results": results,
+            "root": root}  # fmt: skip
 
 
 def _join_async(sources: dict[str, list[str]], done: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from bufferhouse.engine.journal import HEADER_BYTES, checkpoint, guard, journal_path, put_back, roll_back
 from bufferhouse.errors import WarehouseBusy, WarehouseError
-from bufferhouse.warehouse.file import BLOCK_SIZE, WriterLock
+from bufferhouse.warehouse.file import BLOCK_SIZE, writer_lock
 from bufferhouse.warehouse.open import open_reader, writing
 from tests.command_line import kill_group, run, start
 from tests.synthetic import small_dump
@@ -181,7 +181,7 @@ def test_a_file_that_another_process_has_open_is_left(left, refused, tmp_path):
 def test_a_reader_leaves_it_to_the_writer_who_is_there(left, refused, tmp_path):
     """As does one who may not write it: it is not damaged, and a copy is not wanted."""
     path = left.lay(tmp_path / "w.duckdb", refused)
-    with WriterLock(path), pytest.raises(WarehouseError, match=r"as a killed writer left it.* puts it back from"):
+    with writer_lock(path), pytest.raises(WarehouseError, match=r"as a killed writer left it.* puts it back from"):
         open_reader(path)
     assert refused == path.read_bytes()
 

@@ -31,7 +31,7 @@ from bufferhouse.dump.identity import content_of
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError
 from bufferhouse.ingest.summary import Summary
 from bufferhouse.report.flow_summary import pass_summary
-from bufferhouse.warehouse.file import WriterLock
+from bufferhouse.warehouse.file import writer_lock
 from flows.ingest import _final_state, ingest, main
 from flows.parsers import chosen_workers
 from flows.steps import is_transient, step
@@ -383,11 +383,11 @@ def test_the_flow_waits_for_another_writer(prefect_server, tmp_path):
     """With no time to wait a warehouse in use is an error, with some the flow goes on when the writer is done."""
     warehouse = tmp_path / "warehouse.duckdb"
     call = {"sources": [str(SEED)], "warehouse": str(warehouse), "return_state": True}
-    writer = WriterLock(warehouse)
-    with writer:
+    with writer_lock(warehouse):
         refused = ingest(**call, wait_seconds=0)
         assert isinstance(refused.result(raise_on_failure=False), WarehouseBusy)
         assert refused.message.endswith("; try again later, or wait with wait_seconds")
+    writer = writer_lock(warehouse)
     writer.__enter__()
     release = threading.Timer(1.0, writer.__exit__, (None, None, None))
     release.start()
@@ -433,7 +433,7 @@ def test_the_command_line_says_by_its_exit_code_how_it_ended(
     assert 2 == main()
     assert f"bufferhouse: {missing}: no such file or directory\n" in capsys.readouterr().err
     monkeypatch.setattr(sys, "argv", ["flows.ingest", str(SEED), "--run", "nightly", "--wait", "0"])
-    with WriterLock(warehouse):
+    with writer_lock(warehouse):
         assert 3 == main()
     said = capsys.readouterr().err
     assert f"bufferhouse: {warehouse} is being written by process" in said

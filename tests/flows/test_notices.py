@@ -27,7 +27,7 @@ from prefect.events.worker import EventsWorker
 from bufferhouse.config.load import load
 from bufferhouse.errors import UsageError
 from bufferhouse.ingest.summary import Summary
-from bufferhouse.warehouse.file import WriterLock
+from bufferhouse.warehouse.file import writer_lock
 from bufferhouse.warehouse.open import writing
 from flows import callers, events, notices
 from flows.events import emit_regression
@@ -160,7 +160,7 @@ def test_a_flow_run_that_crashed_or_failed_is_told_at_once_and_once(prefect_serv
     clock = Clock(tmp_path_factory.mktemp("c"), prefect_server.port, auth=prefect_server.auth)
     clock.config.write_text(SERVED)
     try:
-        with WriterLock(clock.warehouse):  # a flow run waits for it until it is killed
+        with writer_lock(clock.warehouse):  # a flow run waits for it until it is killed
             clock.drop.mkdir()
             write_dumps(clock.drop, [1])
             clock.start()

@@ -13,7 +13,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from bufferhouse.warehouse.file import WriterLock
+from bufferhouse.warehouse.file import writer_lock
 from tests.flows.clock import DEPLOYMENTS, Clock, children_of, forkserver_of, free_port, until
 from tests.report.browser import browsing
 
@@ -90,7 +90,7 @@ def test_sigterm_pauses_the_deployments_that_are_made_already(tmp_path: Path):
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
 def test_a_signal_ends_a_flow_run_that_has_begun(number: int, code: int, clock: Clock):
     """It waits for the warehouse meanwhile. Nobody waits for it; deployments are paused, and the log has no fault."""
-    with WriterLock(clock.warehouse):
+    with writer_lock(clock.warehouse):
         (found,) = clock.ask(
             "deployments/filter",
             {"deployments": {"name": {"any_": ["bufferhouse"]}}, "flows": {"name": {"any_": ["ingest"]}}},

@@ -63,7 +63,7 @@ def expected_order(table: dict[tuple, list[tuple[str, int]]]) -> list[tuple]:
 def shown(fleet: Fleet) -> dict[tuple, list[tuple]]:
     """By table, the series a report shows."""
     return {
-        (space.platform, space.track, space.memory_space): [
+        (space.facts["platform"], space.facts["track"], space.facts["memory_space"]): [
             (row["program_name"], row["program_id"], row["compile_target"])
             for series in space.series
             for row in [next(iter(series.by_run.values()))]
@@ -117,12 +117,12 @@ def test_net_change_is_from_the_first_run_to_the_last(shaken: Path, fleets: list
     tables = all_series(shaken)
     expected, actual = {}, {}
     for space in fleets[1].spaces:
-        table = tables[space.platform, space.track, space.memory_space]
+        table = tables[space.facts["platform"], space.facts["track"], space.facts["memory_space"]]
         for series in space.series:
             row = next(iter(series.by_run.values()))
             runs = table[row["program_name"], row["program_id"], row["compile_target"]]
-            expected[space.track, space.memory_space, series.rank] = runs[-1][1] - runs[0][1]
-            actual[space.track, space.memory_space, series.rank] = series.net_change_bytes
+            expected[space.facts["track"], space.facts["memory_space"], series.rank] = runs[-1][1] - runs[0][1]
+            actual[space.facts["track"], space.facts["memory_space"], series.rank] = series.net_change_bytes
     assert expected == actual
 
 
@@ -130,14 +130,19 @@ def test_every_series_is_counted_once(shaken: Path, fleets: list[Fleet]):
     """Moved, unchanged and of one run: together they are all series of the table, and what is not shown is said."""
     tables = all_series(shaken)
     for space in fleets[1].spaces:
-        table = tables[space.platform, space.track, space.memory_space].values()
+        table = tables[space.facts["platform"], space.facts["track"], space.facts["memory_space"]].values()
         counts = (
             len(table),
             sum(any(steps(runs)) for runs in table),
             sum(len(runs) > 1 and not any(steps(runs)) for runs in table),
             sum(len(runs) == 1 for runs in table),
         )
-        assert counts == (space.series_count, space.moved_count, space.unchanged_count, space.single_run_count)
+        assert counts == (
+            space.facts["series_count"],
+            space.facts["moved_count"],
+            space.facts["unchanged_count"],
+            space.facts["single_run_count"],
+        )
         said = re.match(r"([0-9]+) more program", left_out(space))
         assert len(table) - len(space.series) == (int(said[1]) if said else 0)
 
@@ -154,7 +159,10 @@ def test_columns_are_all_runs_in_the_order_of_the_series(shaken: Path, fleets: l
     ):
         expected[tuple(table)].append(run_name)
     spaces = fleets[1].spaces
-    actual = {(s.platform, s.track, s.memory_space): [run["run_name"] for run in s.runs] for s in spaces}
+    actual = {
+        (s.facts["platform"], s.facts["track"], s.facts["memory_space"]): [run["run_name"] for run in s.runs]
+        for s in spaces
+    }
     assert dict(expected) == actual
 
 
@@ -163,7 +171,7 @@ def test_programs_of_one_name_are_told_apart(fleets: list[Fleet]):
     for space in [space for fleet in fleets for space in fleet.spaces]:
         labels = [series.label for series in space.series]
         assert sorted(set(labels)) == sorted(labels)
-    seeds = next(space for space in fleets[0].spaces if space.track == "seeds")
+    seeds = next(space for space in fleets[0].spaces if space.facts["track"] == "seeds")
     ids = [str(row["program_id"]) for series in seeds.series for row in series.by_run.values()]
     assert [f"(unnamed) #{program_id[:6]}" for program_id in ids] == [series.label for series in seeds.series]
 
@@ -189,8 +197,12 @@ def test_a_memory_space_that_a_program_left_keeps_no_bytes(warehouse: Path, tmp_
         write_dumps(tmp_path / f"run{number}", [1], lambda _, n=count: dump_text(slots[:n], headers[:n]))
     assert 0 == call("ingest", *sorted(tmp_path.glob("run*")), "--warehouse", warehouse).code
     fleet = read_fleet(warehouse)
-    [space] = [space for space in fleet.spaces if space.memory_space == 1]
-    assert (["run0", "run1"], 1, []) == ([run["run_name"] for run in space.runs], space.moved_count, space.padding)
+    [space] = [space for space in fleet.spaces if space.facts["memory_space"] == 1]
+    assert (["run0", "run1"], 1, []) == (
+        [run["run_name"] for run in space.runs],
+        space.facts["moved_count"],
+        space.padding,
+    )
     [series] = space.series
     assert (-4096, [4096, 0]) == (series.net_change_bytes, [row["reserved_bytes"] for row in series.by_run.values()])
     [program] = [row for row in fleet.answers["fleet_programs"].records if row["memory_space"] == 1]
@@ -356,7 +368,7 @@ def test_the_path_of_the_page_is_the_output(example_warehouse: Path, tmp_path: P
 
 def test_moved_line_of_one_run(fleets: list[Fleet]):
     """A table of a single run speaks of no movement."""
-    spaces = {(s.track, s.memory_space): s for s in fleets[0].spaces if s.platform is None}
+    spaces = {(s.facts["track"], s.facts["memory_space"]): s for s in fleets[0].spaces if s.facts["platform"] is None}
     assert "5 programs, one run" == moved_line(spaces["seeds", 0])
 
 
@@ -370,7 +382,7 @@ def test_a_program_that_the_newest_run_lacks_is_not_only_called_unchanged(wareho
     for names in (("r1", "r2"), ("r3",)):
         assert 0 == call("ingest", *(tmp_path / name for name in names), "--warehouse", warehouse).code
         [space] = read_fleet(warehouse).spaces
-        said.append((space.absent_count, moved_line(space)))
+        said.append((space.facts["absent_count"], moved_line(space)))
     expected = "0 of 3 programs moved, 3 unchanged"
     assert [(0, expected), (2, f"{expected}; 2 are not in the newest run")] == said
 

@@ -145,6 +145,6 @@ def test_programs_left_out_are_counted(example_warehouse: Path, monkeypatch: pyt
     monkeypatch.setattr("bufferhouse.report.fleet.data.PROGRAMS", 7)
     fleet = read_fleet(example_warehouse)
     section = fleet_tables(fleet)[0]
-    rest = sum(space.series_count for space in fleet.spaces) - 7
+    rest = sum(space.facts["series_count"] for space in fleet.spaces) - 7
     assert f"The largest 7; {rest} smaller ones are left out." == section.lines[1]
     assert 7 == len(section.records)

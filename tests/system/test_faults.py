@@ -5,7 +5,7 @@ import shutil
 import time
 
 from bufferhouse.warehouse import file
-from bufferhouse.warehouse.file import WriterLock
+from bufferhouse.warehouse.file import writer_lock
 from tests.command_line import call
 from tests.ingests import ingest, name_of, write_dumps
 from tests.warehouses import contents, counts, published_path, rows
@@ -79,8 +79,8 @@ def test_a_source_that_goes_away_stops_itself_alone(warehouse, tmp_path):
 def test_who_writes_is_said_while_it_is_held_and_not_after_a_kill(warehouse):
     """The name of a holder that was killed stands in the file, and is not believed."""
     assert None is file.writer(warehouse)
-    with WriterLock(warehouse) as held:
+    with writer_lock(warehouse) as held:
         assert f"process {os.getpid()} on " in file.writer(warehouse)
     assert None is file.writer(warehouse)
-    held.path.write_text("process 1 on a machine that burnt down\n")
+    held.write_text("process 1 on a machine that burnt down\n")
     assert None is file.writer(warehouse)

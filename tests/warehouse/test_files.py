@@ -13,7 +13,7 @@ import bufferhouse
 from bufferhouse.errors import UsageError, WarehouseBusy
 from bufferhouse.warehouse import file
 from bufferhouse.warehouse.address import FileAddress, address_of
-from bufferhouse.warehouse.file import WriterLock
+from bufferhouse.warehouse.file import writer_lock
 from bufferhouse.warehouse.open import writing
 from tests.command_line import CHECKOUT, call, kill_group, start
 from tests.ingests import write_dumps
@@ -69,9 +69,9 @@ def test_a_link_in_the_place_of_the_log_is_refused(tmp_path):
 def test_a_lock_that_is_taken_by_one_name_is_held_by_the_other(warehouse, link):
     """Also who writes is seen by either name."""
     for one, other in ((link, warehouse), (warehouse, link)):
-        with WriterLock(one):
+        with writer_lock(one):
             with pytest.raises(WarehouseBusy, match=f"{warehouse} is being written by process {os.getpid()} on "):
-                WriterLock(other).__enter__()
+                writer_lock(other).__enter__()
             assert f"process {os.getpid()} on " in file.writer(other)
     assert [link] == list(link.parent.iterdir())
 

@@ -17,7 +17,7 @@ from bufferhouse.errors import UsageError, WarehouseBusy
 from bufferhouse.paths import CHECKOUT
 from bufferhouse.warehouse import file
 from bufferhouse.warehouse.address import FileAddress
-from bufferhouse.warehouse.file import WriterLock
+from bufferhouse.warehouse.file import writer_lock
 from tests.command_line import call, kill_group, start
 from tests.synthetic import small_dump
 from tests.warehouses import counts
@@ -102,13 +102,13 @@ def test_waiting_lasts_until_the_holder_lets_go(tmp_path):
     path = tmp_path / "w.duckdb"
 
     def second() -> None:
-        with WriterLock(path, wait=60):
+        with writer_lock(path, wait=60):
             events.append("taken")
 
-    with WriterLock(path):
+    with writer_lock(path):
         waiting = threading.Thread(target=second)
         waiting.start()
-        with pytest.raises(WarehouseBusy), WriterLock(path, wait=0.2):
+        with pytest.raises(WarehouseBusy), writer_lock(path, wait=0.2):
             pass
         events.append("freed")
     waiting.join()
@@ -142,9 +142,9 @@ def test_a_killed_holder_leaves_no_lock(warehouse, holder, dumps):
 def test_the_lock_file_names_nobody_when_it_is_free(tmp_path):
     """What stands in the file is about the holder; afterwards it is empty."""
     path = tmp_path / "w.duckdb"
-    with WriterLock(path) as lock:
-        assert f"process {os.getpid()} on " in lock.path.read_text()
-    assert "" == lock.path.read_text()
+    with writer_lock(path) as lock:
+        assert f"process {os.getpid()} on " in lock.read_text()
+    assert "" == lock.read_text()
 
 
 @pytest.mark.parametrize("kind", ["link", "dangling link", "pipe", "folder"])
@@ -156,7 +156,7 @@ def test_what_is_no_plain_file_is_no_lock(warehouse, dumps, tmp_path, kind):
         other.write_text("mine")
     makers = {"pipe": os.mkfifo, "folder": os.mkdir}
     makers.get(kind, lambda name: os.symlink(other, name))(path)
-    with pytest.raises(UsageError, match="expected the lock of a warehouse, a plain file"), WriterLock(warehouse):
+    with pytest.raises(UsageError, match="expected the lock of a warehouse, a plain file"), writer_lock(warehouse):
         pass
     assert file.writer(warehouse) is None
     assert 2 == call("ingest", dumps, "--warehouse", warehouse).code

@@ -58,7 +58,17 @@ def random_space(random_: random.Random, *, most: int = 9) -> Space:
     ends = [columns["offset_bytes"][r] + columns["size_bytes"][r] for r, kind in enumerate(kinds) if kind == "temp"]
     if ends:
         allocations[arena] = "temp", max(ends)
-    return Space(0, columns, uses, operands, allocations, ALIGNMENT)
+    return made_space(columns, uses, operands, allocations)
+
+
+def made_space(columns: dict, uses: list, operands: list, allocations: dict, **more: object) -> Space:
+    """A space in which nothing but operands says who reads what."""
+    names, readers, sources = columns["instruction"], [[] for _ in operands], {}
+    for reader, read in zip(names, operands, strict=True):
+        for row in read:
+            readers[row].append(reader)
+            sources.setdefault(reader, []).append(names[row])
+    return Space(0, columns, uses, operands, allocations, ALIGNMENT, readers=readers, sources=sources, **more)
 
 
 def space_without_arena(
@@ -82,7 +92,7 @@ def space_without_arena(
     allocations = {number: (kind, size) for number, (kind, size, *_) in enumerate(values)}
     read = [(operands or {}).get(number, []) for number in range(len(values))]
     places = {number: place for place, number in enumerate(results)}
-    return Space(0, columns, uses, read, allocations, ALIGNMENT, results=places, returned=returned)
+    return made_space(columns, uses, read, allocations, results=places, returned=returned)
 
 
 def crowded_space(random_: random.Random) -> Space:
@@ -94,7 +104,7 @@ def crowded_space(random_: random.Random) -> Space:
         "offset_bytes": [random_.randrange(20) for _ in range(len(space))],
     }
     allocations = {0: ("temp", 64), 1: ("temp", 64)}
-    return Space(0, columns, space.uses, space.operands, allocations, ALIGNMENT, strict=frozenset(allocations))
+    return made_space(columns, space.uses, space.operands, allocations, strict=frozenset(allocations))
 
 
 def _placed(random_, columns, arena, size, start, end) -> tuple[int, int, int]:

@@ -23,6 +23,7 @@ from tests.whatif.arenas import (
     LAST,
     alive,
     crowded_space,
+    made_space,
     possible_edits,
     random_space,
     smallest_arena,
@@ -298,8 +299,8 @@ def test_what_stands_in_an_output_before_it_needs_a_place_beside_a_donated_param
     """A temporary that is alive with the parameter: its bytes are in the upper bound, and nothing is exact."""
     space = space_without_arena(*GIVEN, ("output", 24, 1, "f32[6]{0}"), operands={1: [0], 2: [1]})
     space.columns["allocation"][3], space.columns["end"][3] = 2, 2
-    space = Space(0, space.columns, space.uses, space.operands, {0: ("parameter", 32), 1: ("output", 12),
-                  2: ("output", 32)}, ALIGNMENT)  # fmt: skip
+    space = made_space(space.columns, space.uses, space.operands, {0: ("parameter", 32), 1: ("output", 12),
+                  2: ("output", 32)})  # fmt: skip
     outcome = compute(space, [Edit("donate", "v0")])
     assert ["bound"] == [one.label for one in outcome.applied]
     assert (44, 44 + 24) == (outcome.after.reserved_low_bytes, outcome.after.reserved_high_bytes)
@@ -319,7 +320,7 @@ def test_what_a_loop_carries_goes_with_its_result():
     space = space_without_arena(("parameter", 12, 0, SMALL), ("output", 32, 3, LARGE), ("output", 32, 1, LARGE))
     space.columns["is_phi"][1], space.columns["allocation"][2], space.columns["end"][2] = True, 1, 3
     allocations = {0: ("parameter", 12), 1: ("output", 32)}
-    space = Space(0, space.columns, space.uses, space.operands, allocations, ALIGNMENT)
+    space = made_space(space.columns, space.uses, space.operands, allocations)
     found = compute(space, [Edit("free", "v1")]).after
     assert (12, 12 + 32) == (found.reserved_low_bytes, found.reserved_high_bytes)
 
@@ -331,7 +332,7 @@ def test_temporaries_may_stand_where_something_else_made_room():
     space.columns["allocation"][2:], space.columns["end"][2:] = [1, 2, 2], [3, 4, 5]
     space.columns["offset_bytes"][4] = 32
     allocations = {0: ("parameter", 32), 1: ("output", 32), 2: ("temp", 64)}
-    space = Space(0, space.columns, space.uses, space.operands, allocations, ALIGNMENT)
+    space = made_space(space.columns, space.uses, space.operands, allocations)
     found = compute(space, [Edit("donate", "v0")]).after
     assert (64, 64) == (found.occupied_bytes, found.reserved_low_bytes)
 
@@ -346,7 +347,7 @@ def returning_space() -> Space:
     c["is_tuple"][3], c["end"][4] = True, 3
     uses = [[2], [3, 4], [4], [], [3]]
     allocations = {**space.allocations, 4: ("temp", 32)}
-    return Space(0, c, uses, [[], [0], [4, 1], [1, 2], [0]], allocations, ALIGNMENT, results={1: 0, 2: 1}, root=4)
+    return made_space(c, uses, [[], [0], [4, 1], [1, 2], [0]], allocations, results={1: 0, 2: 1}, root=4)
 
 
 def test_an_output_that_is_no_longer_returned_is_not_read_by_what_returns_it():

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bufferhouse.compare.compare import UNCHANGED
+from bufferhouse.compare.compare import UNCHANGED, AtPeaks
 from bufferhouse.compare.pairing import RESHAPED
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Answer, Record
@@ -123,46 +123,38 @@ def _part(section: Section, comparison: Comparison, made: dict[str, list[Record]
     at_peaks = next(one.at_peaks for one in comparison.rows if one.key == key)
     if at_peaks is None:
         return _Part(section, chart, about)
-    values = [
-        _matched(row, section.where, match_records(section.where, at_peaks)),
-        _alone(row, section.where, unmatched_records(section.where, at_peaks)),
-    ]
+    values = _at_peaks(row, section.where, at_peaks)
     for one in values:
         made[one.source] += one.records
-    return _Part(section, chart, about, [one for one in values if one.records])
+    return _Part(section, chart, about, values)
 
 
-def _matched(row: Record, where: Mapping[str, Any], records: Sequence[Record]) -> Section:
-    """Return the values of a program side by side: the first of `records`, which are all of `match_records`.
+def _at_peaks(row: Record, where: Mapping[str, Any], at_peaks: AtPeaks) -> list[Section]:
+    """Return the values of a program side by side, and those at one of the peaks only: of each the first, if any.
 
     `row` is the record of `compare_programs`.
     """
-    differing = sum(bool(one["difference_bytes"]) for one in records)
+    matched, alone = match_records(where, at_peaks), unmatched_records(where, at_peaks)
+    differing = sum(bool(one["difference_bytes"]) for one in matched)
+    befores = sum(one["side"] == "before" for one in alone)
+    of = f"{printable(row['program_label'], 80)} in {space_title(row['platform'], row['memory_space'])}"
     lines = [
-        f"{counted(len(records), 'pair')} of values at both peaks, the biggest differences first: {differing:,} with "
-        f"different bytes, {len(records) - differing:,} with equal bytes. A shared byte is owned by one value.",
-        *_left(records, "after_owned_bytes"),
+        f"{counted(len(matched), 'pair')} of values at both peaks, the biggest differences first: {differing:,} with "
+        f"different bytes, {len(matched) - differing:,} with equal bytes. A shared byte is owned by one value.",
+        *_left(matched, "after_owned_bytes"),
     ]
-    name = f"matched-{place_key(row)}"
-    title = f"Matched at the peaks of {_of(row)}"
-    return Section(title, lines, _MATCHES, records[:LISTED], name, _MATCHED, where)
-
-
-def _alone(row: Record, where: Mapping[str, Any], records: Sequence[Record]) -> Section:
-    """Return the values at one of the peaks only: the first of `records`, which are all of `unmatched_records`."""
-    befores = sum(one["side"] == "before" for one in records)
-    lines = [
-        f"{counted(befores, 'value')} of the peak before and {len(records) - befores:,} of the peak after without a "
+    lines_alone = [
+        f"{counted(befores, 'value')} of the peak before and {len(alone) - befores:,} of the peak after without a "
         "partner at the other peak. Their differences and those of the matched values sum to the change of the peak.",
-        *_left(records, "difference_bytes"),
+        *_left(alone, "difference_bytes"),
     ]
-    name = f"unmatched-{place_key(row)}"
-    title = f"Unmatched at the peaks of {_of(row)}"
-    return Section(title, lines, _UNMATCHED, records[:LISTED], name, _ALONE, where)
-
-
-def _of(row: Record) -> str:
-    return f"{printable(row['program_label'], 80)} in {space_title(row['platform'], row['memory_space'])}"
+    key = place_key(row)
+    sections = (
+        Section(f"Matched at the peaks of {of}", lines, _MATCHES, matched[:LISTED], f"matched-{key}", _MATCHED, where),
+        Section(f"Unmatched at the peaks of {of}", lines_alone, _UNMATCHED, alone[:LISTED], f"unmatched-{key}", _ALONE,
+                where),
+    )  # fmt: skip
+    return [one for one in sections if one.records]
 
 
 def _left(records: Sequence[Record], column: str) -> list[str]:

@@ -58,18 +58,9 @@ _NOT_COMPARED = [
     Column("before_reserved_bytes", "reserved before", "bytes"),
     Column("after_reserved_bytes", "reserved after", "bytes"),
 ]
-_RESHAPED = [
-    _PROGRAM,
-    Column("signature_change", "signature", limit=60, is_whole=True),
-    Column("guess", "pair", rank=1),
-    *_CHANGED[1:],
-]
-_RENAMED = [
-    _PROGRAM,
-    Column("before_program_name", "former name"),
-    Column("guess", "pair", rank=1),
-    *_CHANGED[1:],
-]
+_GUESSED = [Column("guess", "pair", rank=1), *_CHANGED[1:]]
+_RESHAPED = [_PROGRAM, Column("signature_change", "signature", limit=60, is_whole=True), *_GUESSED]
+_RENAMED = [_PROGRAM, Column("before_program_name", "former name"), *_GUESSED]
 _PARTS = {
     "reshaped": ("Reshaped in {}", _RESHAPED),
     "changed": ("Changed in {}", _CHANGED),
@@ -77,6 +68,10 @@ _PARTS = {
     "new": ("New in {}", _AFTER),
     "gone": ("Gone from {}", _BEFORE),
     "not compared": ("Not compared in {}", _NOT_COMPARED),
+}
+_JOINED_LINES = {
+    "reshaped": "The same function with another entry signature; relevant changes first, then by size.",
+    "renamed": "The same content, or the same signature and nearly all op_names, under another name.",
 }
 _LONGEST_FLAGS = 200  # characters
 _EXPLAINED = 5  # programs; with one program asked for, all of its memory spaces
@@ -167,12 +162,6 @@ def _status_section(comparison: Comparison, space: Record, status: str, exact: b
         columns = columns[:-1]
     name = f"{status.replace(' ', '-')}-{space_key(space)}"
     return Section(heading.format(space_heading(space)), lines, columns, rows, name, "compare_programs", where, _SHOWN)
-
-
-_JOINED_LINES = {
-    "reshaped": "The same function with another entry signature; relevant changes first, then by size.",
-    "renamed": "The same content, or the same signature and nearly all op_names, under another name.",
-}
 
 
 def subtitle(comparison: Comparison, *, exact: bool = False) -> list[str]:
@@ -313,12 +302,6 @@ def device_notes(comparison: Comparison) -> list[str]:
     return []
 
 
-def cause_sections(comparison: Comparison, *, exact: bool, of: Sequence[Record] | None) -> list[Section]:
-    """Return the causes of each program that is explained: of `of`, records of `compare_programs`, where given."""
-    chosen = explained(comparison) if of is None else of
-    return [cause_section(row, comparison.causes, exact=exact) for row in chosen]
-
-
 def explained(comparison: Comparison) -> list[Record]:
     """Return the programs with the biggest relevant changes; where none is relevant, with the biggest changes.
 
@@ -392,18 +375,19 @@ def rollup_section(comparison: Comparison, by: Sequence[str]) -> list[Section]:
 def compare_sections(
     comparison: Comparison, *, by: Sequence[str] = (), exact: bool = False, explain: Sequence[Record] | None = None
 ) -> list[Section]:
-    """Return all sections that have something to show; `explain` are the programs whose causes are shown."""
+    """Return all sections that have something to show; `explain` are the programs whose causes are shown, if given."""
     first = Section("", [*subtitle(comparison, exact=exact), *notes(comparison)])
     statuses = status_sections(comparison, exact=exact)
     changed = [section for section in statuses if section.where["status"] in (RESHAPED, "changed")]
     others = [section for section in statuses if section.where["status"] not in (RESHAPED, "changed")]
-    explained = [*cause_sections(comparison, exact=exact, of=explain), *rollup_section(comparison, by)]
+    chosen = explained(comparison) if explain is None else explain
     return [
         first,
         *flag_section(comparison.flags),
         *donation_section(comparison.lost_donations),
         *totals_section(comparison, exact=exact),
         *changed,
-        *explained,
+        *(cause_section(row, comparison.causes, exact=exact) for row in chosen),
+        *rollup_section(comparison, by),
         *others,
     ]

@@ -3,7 +3,8 @@
 Every figure comes from a statement in `sql/reports/`. The terminal and the page show the same answers.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from operator import itemgetter
@@ -29,20 +30,9 @@ SHOWN_REJECTS = 10
 SHOWN_WASTE = 20  # layouts, source lines and functions
 PROGRAMS = 2_000  # series in the table of programs by size
 _ID_DIGITS = 6
-_COUNTS = (
-    "series_count",
-    "program_count",
-    "target_count",
-    "moved_count",
-    "unchanged_count",
-    "single_run_count",
-    "absent_count",
-)
 _RUNS = ("before_run_id", "before_run_name", "after_run_id", "after_run_name")
 # Asked once, for statements that read them; the series take most of the time.
 KEPT = ("fleet_series_runs", "fleet_series", "recompiled_folders")
-
-SpaceKey = tuple[str | None, str | None, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,21 +57,15 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """One table: a memory space of a platform and track, its runs in order and the series to show, movers first."""
+    """One table: a memory space of a platform and track, its runs in order and the series to show, movers first.
 
-    platform: str | None
-    track: str | None
-    memory_space: int
+    `facts` is its record of `fleet_spaces`, which counts all of its series.
+    """
+
+    facts: Record
     runs: list[Record]
     series: list[Series]
     padding: list[Record]
-    series_count: int
-    program_count: int
-    target_count: int
-    moved_count: int
-    unchanged_count: int
-    single_run_count: int
-    absent_count: int
     reshaped_count: int
 
     @property
@@ -140,7 +124,7 @@ def fleet_of(con: duckdb.DuckDBPyConnection, name: str = "", note: str | None = 
     return Fleet(name, datetime.now(UTC), note, answers, _spaces(answers))
 
 
-_key: Callable[[Record], SpaceKey] = itemgetter("platform", "track", "memory_space")
+_key = itemgetter("platform", "track", "memory_space")
 
 
 def _spaces(answers: dict[str, Answer]) -> list[Space]:
@@ -151,23 +135,13 @@ def _spaces(answers: dict[str, Answer]) -> list[Space]:
         for row in answers["fleet_movers"].records
         if row["main_cause"]
     }
-    runs = answers["fleet_runs"].records
+    reshaped = Counter(_key(row) for row in answers["fleet_reshaped"].records if row["status"] == RESHAPED)
     spaces = []
     for record in answers["fleet_spaces"].records:
-        key = _key(record)
-        run_ids = set(record["run_ids"])
-        spaces.append(
-            Space(
-                *key,
-                runs=[run for run in runs if run["run_id"] in run_ids],
-                series=_series(trend.get(key, []), causes),
-                padding=_labelled(padding.get(key, [])),
-                **{name: record[name] for name in _COUNTS},
-                reshaped_count=sum(
-                    row["status"] == RESHAPED and _key(row) == key for row in answers["fleet_reshaped"].records
-                ),
-            )
-        )
+        key, run_ids = _key(record), set(record["run_ids"])
+        runs = [run for run in answers["fleet_runs"].records if run["run_id"] in run_ids]
+        series = _series(trend.get(key, []), causes)
+        spaces.append(Space(record, runs, series, _labelled(padding.get(key, [])), reshaped[key]))
     return spaces
 
 

@@ -117,7 +117,7 @@ def trend_chart(space: Space, title: str) -> Chart | None:
         _lines(list(run_texts.values()), list(labels.values()), bytes_axis(values)),
         _HEIGHT if len(labels) > 2 else _LOW_HEIGHT,
         source="fleet_trend",
-        where={"platform": space.platform, "track": space.track, "memory_space": space.memory_space},
+        where={name: space.facts[name] for name in ("platform", "track", "memory_space")},
         texts={"run": ("run_id", run_texts), "program": ("series_rank", labels)},
         description=f"Line chart, {title}: reserved bytes and occupied peak of {', '.join(labels.values())}, "
         f"over {counted(len(runs), 'run')}. The table that follows has the same figures.",

@@ -113,7 +113,7 @@ def _programs(fleet: Fleet) -> list[Section]:
     """Return the table of all programs, the first of which are in the page and the others in its answer."""
     records = fleet.answers["fleet_programs"].records
     lines = ["The newest run of each program, one row a memory space."]
-    left_out = sum(space.series_count for space in fleet.spaces) - len(records)
+    left_out = sum(space.facts["series_count"] for space in fleet.spaces) - len(records)
     if left_out:
         lines.append(f"The largest {len(records):,}; {left_out:,} smaller ones are left out.")
     name = "fleet_programs"

@@ -181,27 +181,29 @@ def advice(fleet: Fleet, rejects: int = 3) -> list[str]:
 
 def title(space: Space) -> str:
     """Return the title of a table: cpu · release · memory space 0 (default)."""
-    parts = (printable(part, 60) for part in (space.platform or "unknown platform", space.track) if part)
-    return " · ".join([*parts, space_title(space.platform, space.memory_space)])
+    platform, track = space.facts["platform"], space.facts["track"]
+    parts = (printable(part, 60) for part in (platform or "unknown platform", track) if part)
+    return " · ".join([*parts, space_title(platform, space.facts["memory_space"])])
 
 
 def moved_line(space: Space) -> str:
     """Return how many programs of a table moved: 10 of 13 programs moved, 3 unchanged; 1 is not in the newest run."""
+    facts = space.facts
+    programs, alone, away = counted(facts["series_count"], "program"), facts["single_run_count"], facts["absent_count"]
     if len(space.runs) == 1:
-        return f"{counted(space.series_count, 'program')}, one run"
+        return f"{programs}, one run"
     reshaped = f", {space.reshaped_count:,} reshaped in the newest run" if space.reshaped_count else ""
-    moved = f"{space.moved_count:,} of {counted(space.series_count, 'program')} moved"
-    single = f", {space.single_run_count:,} in one run only" if space.single_run_count else ""
-    are = "is" if space.absent_count == 1 else "are"
-    absent = f"; {space.absent_count:,} {are} not in the newest run" if space.absent_count else ""
-    return f"{moved}, {space.unchanged_count:,} unchanged{single}{reshaped}{absent}"
+    single = f", {alone:,} in one run only" if alone else ""
+    absent = f"; {away:,} {'is' if away == 1 else 'are'} not in the newest run" if away else ""
+    moved = f"{facts['moved_count']:,} of {programs} moved, {facts['unchanged_count']:,} unchanged"
+    return f"{moved}{single}{reshaped}{absent}"
 
 
 def counted_for(space: Space) -> str:
     """Return for what a program of a table counts more than once, as `determinism` says it; or nothing."""
     causes = [
-        (space.target_count > space.program_count, "compile target"),
-        (space.series_count > space.target_count, "kind of device"),
+        (space.facts["target_count"] > space.facts["program_count"], "compile target"),
+        (space.facts["series_count"] > space.facts["target_count"], "kind of device"),
     ]
     things = " and ".join(thing for is_so, thing in causes if is_so)
     return f"A program counts once for each {things}." if things else ""
@@ -211,9 +213,9 @@ def left_out(space: Space) -> str:
     """Return what a table leaves out, such as `5 more programs not shown: 3 moved less, 2 unchanged`; or nothing."""
     shown_moved = space.shown_moved_count
     counts = [
-        (space.moved_count - shown_moved, "moved less"),
-        (space.unchanged_count, "unchanged"),
-        (space.single_run_count - (len(space.series) - shown_moved), "in one run only"),
+        (space.facts["moved_count"] - shown_moved, "moved less"),
+        (space.facts["unchanged_count"], "unchanged"),
+        (space.facts["single_run_count"] - (len(space.series) - shown_moved), "in one run only"),
     ]
     parts = [(count, what) for count, what in counts if count]
     if not parts or not space.series:  # what is above the table says all of it
@@ -226,9 +228,8 @@ def left_out(space: Space) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A run and the texts of its column."""
+    """The texts of the column of a run."""
 
-    run: Record
     heading: list[str]
     cells: list[str]
 
@@ -249,11 +250,6 @@ class _Fit:
     has_trend: bool
     nets: list[str]
     causes: list[str]
-
-    @property
-    def net(self) -> int:
-        """The width of the net changes."""
-        return max(map(cell_len, [*self.nets, _NET_HEADING]))
 
 
 def _print_space(screen: Console, space: Space, shown: Bytes) -> None:
@@ -330,7 +326,7 @@ def _newest(columns: Sequence[_Column], room: int) -> int:
 def _column(space: Space, run: Record, heading: list[str], shown: Bytes) -> _Column:
     records = [series.by_run.get(run["run_id"]) for series in space.series]
     has_marks = any(record and record["reserved_change_bytes"] for record in records)
-    return _Column(run, heading, [_figure(record, has_marks, shown) for record in records])
+    return _Column(heading, [_figure(record, has_marks, shown) for record in records])
 
 
 def _headings(names: Sequence[str], width: int) -> list[list[str]]:
@@ -364,10 +360,6 @@ def _figure(record: Record | None, has_marks: bool, shown: Bytes) -> str:
     return shown(record["reserved_bytes"]) + mark
 
 
-def _coloured(cell: str) -> Text:
-    return Text(cell, style=RISE if cell.endswith("▲") else FALL if cell.endswith("▼") else "")
-
-
 def _net(series: Series, shown: Bytes) -> str:
     if not series.has_moved:
         return "one run"
@@ -377,12 +369,6 @@ def _net(series: Series, shown: Bytes) -> str:
 def cause_said(series: Series, shown: Bytes) -> str:
     """Return the main cause of the net change of a series, with its bytes as `shown` writes them."""
     return f"{short(series.main_cause[0])} {shown(series.main_cause[1], signed=True)}" if series.main_cause else "–"
-
-
-def _net_style(series: Series) -> str:
-    if not series.has_moved or not series.net_change_bytes:
-        return "dim"
-    return RISE if series.net_change_bytes > 0 else FALL
 
 
 def _table(space: Space, fit: _Fit) -> Table:
@@ -395,19 +381,20 @@ def _table(space: Space, fit: _Fit) -> Table:
     if fit.has_trend:
         table.add_column(_TREND_HEADING, width=_trend_width(space), no_wrap=True)
     if fit.nets:
-        table.add_column(_NET_HEADING, width=fit.net, justify="right", no_wrap=True)
+        net = max(map(cell_len, [*fit.nets, _NET_HEADING]))
+        table.add_column(_NET_HEADING, width=net, justify="right", no_wrap=True)
     if fit.causes:
         table.add_column(_CAUSE_HEADING, no_wrap=True)
     names = distinct([printable(series.label) for series in space.series], fit.name)
     for row, series in enumerate(space.series):
-        cells = [
-            Text(names[row]),
-            *(_coloured(column.cells[row]) for column in fit.columns),
-        ]
+        cells = [Text(names[row])]
+        for figure in (column.cells[row] for column in fit.columns):
+            cells.append(Text(figure, style=RISE if figure.endswith("▲") else FALL if figure.endswith("▼") else ""))
         if fit.has_trend:
             cells.append(Text(_trend(series, space.runs)))
         if fit.nets:
-            cells.append(Text(fit.nets[row], style=_net_style(series)))
+            change = (series.has_moved and series.net_change_bytes) or 0
+            cells.append(Text(fit.nets[row], style=RISE if change > 0 else FALL if change else "dim"))
         if fit.causes:
             cells.append(line(fit.causes[row]))
         table.add_row(*cells)

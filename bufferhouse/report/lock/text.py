@@ -95,6 +95,9 @@ class Links(NamedTuple):
         return source_links(self.source_url, self.git_revision)
 
 
+_NO_LINKS = Links()
+
+
 def lock_text(
     held: Held,
     judged: Judged,
@@ -102,7 +105,7 @@ def lock_text(
     form: str,
     *,
     name: str = "memory.lock",
-    links: Links | None = None,
+    links: Links = _NO_LINKS,
     exact: bool = False,
     chip: str | None = None,
 ) -> str:
@@ -111,13 +114,14 @@ def lock_text(
     `name` is the lock, as messages call it. `exact` writes all bytes to the byte. `chip` is the one that the call said
     of all dumps: an update without it would make entries of another chip.
     """
-    again = _options(name, chip)
-    comparison = _comparison(held, name, links or Links())
+    # The options by which a copied command means the same file and chip.
+    again = file_option(name) + ("" if chip is None else f" --chip {shell_word(chip)}")
+    comparison = _comparison(held, name, links)
     if form == "json":
         return plain_json(lock_object(held, judged, limit, comparison, name))
     if form == "github":
-        return _github(held, judged, limit, comparison, name, again, links or Links())
-    sections = _sections(held, judged, limit, comparison, name, again, links or Links(), exact)
+        return _github(held, judged, limit, comparison, name, again, links)
+    sections = _sections(held, judged, limit, comparison, name, again, links, exact)
     has_grown = any((row.delta_bytes or 0) > 0 for row in held.rows)
     said = "not passed" if not judged.is_passed else "passed" if has_grown else "nothing grew"
     return report_text(f"{name}: {said}", sections, form, exact=exact)
@@ -172,8 +176,10 @@ def _sections(
 ) -> list[Section]:
     records = {key_of(record): record for record in comparison.programs}
 
-    def of(rows: Sequence[Compared]) -> list[Record]:
-        return [records[row.key] for row in rows]
+    def table(title: str, line: str, columns: Sequence[Column], part: str) -> list[Section]:
+        """Return the table of the rows of a part of the judgement, called as that is; none without a row."""
+        rows = [records[row.key] | {"lost_bytes": held.donations.get(row.key)} for row in getattr(judged, part)]
+        return [Section(title, [line], columns, rows, part, shown=_SHOWN)] if rows else []
 
     sections = []
     # Where nothing was compared what follows says why, unless all there is was left out.
@@ -184,40 +190,28 @@ def _sections(
     if judged.refused:
         lines = [printable(uri, 200) for uri in judged.refused[:_SHOWN]]
         sections.append(Section(f"{counted(len(judged.refused), 'dump')} could not be read", lines))
-    if judged.unknown:
-        lines = [f"Nobody has reviewed these. {_way_in(again)}"]
-        sections.append(Section(f"Not in {name}", lines, _UNKNOWN, of(judged.unknown), "unknown", shown=_SHOWN))
-    if judged.unjudged:
-        lines = [
-            f"Dump or lock does not tell what is {held.metric}: there are no live ranges. Reserved bytes need none."
-        ]
-        sections.append(Section("Not judged", lines, _UNJUDGED, of(judged.unjudged), "unjudged", shown=_SHOWN))
-    if judged.undonated:
-        lines = ["They grew by less than the limit, but lost a donation: outputs take memory beside arguments."]
-        lost = [{**records[row.key], "lost_bytes": held.donations[row.key]} for row in judged.undonated]
-        sections.append(Section("Donations lost", lines, _UNDONATED, lost, "undonated", shown=_SHOWN))
+    sections += table(f"Not in {name}", f"Nobody has reviewed these. {_way_in(again)}", _UNKNOWN, "unknown")
+    line = f"Dump or lock does not tell what is {held.metric}: there are no live ranges. Reserved bytes need none."
+    sections += table("Not judged", line, _UNJUDGED, "unjudged")
+    line = "They grew by less than the limit, but lost a donation: outputs take memory beside arguments."
+    sections += table("Donations lost", line, _UNDONATED, "undonated")
     if builds := _builds(held):
         sections.append(Section("Another compiler or other flags", [], _BUILDS, builds, "builds", shown=_SHOWN))
     grown = [*judged.verdict.offenders, *judged.verdict.warned, *judged.undonated]
     sections += [_why(row, records[row.key], held, links) for row in grown[:_EXPLAINED]]
     if grown:
-        sections.append(Section("The way out", _ways_out(grown[0], held, name, again)))
-    if judged.within_limit:
-        lines = ["They take more than the lock says, by less than the limit, and pass."]
-        within = of(judged.within_limit)
-        sections.append(Section("Grown within the limit", lines, _MOVED, within, "within_limit", shown=_SHOWN))
-    if judged.joined:
-        lines = [f"{name} holds them under another name or signature, with which they are compared. {_way_in(again)}"]
-        sections.append(Section("Renamed or reshaped", lines, _JOINED, of(judged.joined), "joined", shown=_SHOWN))
-    if judged.shrunk:
-        lines = ["They take less than the lock allows, and may grow back unseen until it is updated."]
-        sections.append(Section("Shrunk", lines, _MOVED, of(judged.shrunk), "shrunk", shown=_SHOWN))
-    if judged.gone:
-        lines = [
-            "These have no dump: they were not compiled, or came from a cache of compilations. Their entries stay in "
-            "the lock, unless it is written without --update."
-        ]
-        sections.append(Section("No dump", lines, _GONE, of(judged.gone), "gone", shown=_SHOWN))
+        sections.append(Section("The way out", [_way_out(grown[0], held, name, again)]))
+    line = "They take more than the lock says, by less than the limit, and pass."
+    sections += table("Grown within the limit", line, _MOVED, "within_limit")
+    line = f"{name} holds them under another name or signature, with which they are compared. {_way_in(again)}"
+    sections += table("Renamed or reshaped", line, _JOINED, "joined")
+    line = "They take less than the lock allows, and may grow back unseen until it is updated."
+    sections += table("Shrunk", line, _MOVED, "shrunk")
+    line = (
+        "These have no dump: they were not compiled, or came from a cache of compilations. Their entries stay in the "
+        "lock, unless it is written without --update."
+    )
+    sections += table("No dump", line, _GONE, "gone")
     if notes := [*_absent(held, name), *held.after.notes]:
         sections.append(Section("To be noted", [printable(note) for note in notes[:_SHOWN]]))
     return sections
@@ -284,20 +278,15 @@ def _way_in(again: str) -> str:
     return f"Take them in with: bufferhouse lock --update{again} DUMPS"
 
 
-def _ways_out(row: Compared, held: Held, name: str, again: str) -> list[str]:
+def _way_out(row: Compared, held: Held, name: str, again: str) -> str:
     program = row.pair.any
     same = {key[2] for key in held.after.entries if key[0] == program.program_name}
     # The name would accept every program that is called so, grown or not.
     first = shell_word(program.program_name) if len(same) == 1 else program.program_id
-    return [
+    return (
         f"Wanted? bufferhouse lock{again} --accept {first} --why REASON DUMPS keeps the reason in {name}; "
-        f"bufferhouse lock{again} --update DUMPS takes all that moved. Commit the file with the change.",
-    ]
-
-
-def _options(name: str, chip: str | None) -> str:
-    """Return the options by which a copied command means the same file and chip."""
-    return file_option(name) if chip is None else f"{file_option(name)} --chip {shell_word(chip)}"
+        f"bufferhouse lock{again} --update DUMPS takes all that moved. Commit the file with the change."
+    )
 
 
 def _github(
@@ -316,8 +305,7 @@ def _github(
     for level, rows in (("error", judged.verdict.offenders), ("warning", judged.verdict.warned)):
         for row in rows:
             site = _culprit(row)
-            about = f"; {site.op_name}" if site and site.op_name else ""
-            said = gate_message(records[row.key], limit) + about
+            said = gate_message(records[row.key], limit) + (f"; {site.op_name}" if site and site.op_name else "")
             lines.append(annotation(level, said, title=name, source=links.in_repository(site and site.source)))
     for row in judged.undonated:
         lost = human_bytes(held.donations[row.key])

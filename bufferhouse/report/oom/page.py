@@ -30,7 +30,5 @@ def oom_page(
             [replace(section, name=f"{section.name}-{number}") for section in oom_sections(finding)]
             for number, finding in enumerate(told(findings), 1)
         ]
-        + ([[silent_section(silent)]] if silent else [])
-        + ([[unread_section(unread)]] if unread else []),
-        refused=refused_section(refused) if refused else None,
+        + [[section] for section in (*silent_section(silent), *unread_section(unread), *refused_section(refused))],
     )

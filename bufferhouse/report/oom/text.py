@@ -98,23 +98,18 @@ def oom_text(
         told_ones += [annotation("error", one, title="bufferhouse oom") for one in others]
         return "\n".join(told_ones)
     sections = [section for finding in told(findings) for section in oom_sections(finding)]
-    if refused:
-        sections.append(refused_section(refused))
-    if silent:
-        sections.append(silent_section(silent))
-    if unread:
-        sections.append(unread_section(unread))
+    sections += [*refused_section(refused), *silent_section(silent), *unread_section(unread)]
     return report_text(title(findings, refused, silent, unread=unread), sections, form)
 
 
-def silent_section(silent: Sequence[Record]) -> Section:
-    """Return the programs that did not fit, as files beside their dumps say, and that no message is about."""
-    return Section(_silent(silent), _first_of([one["source_uri"] for one in silent]), name="silent")
+def silent_section(silent: Sequence[Record]) -> list[Section]:
+    """Return the programs that did not fit, as files beside their dumps say, and that no message is about, if any."""
+    return [Section(_silent(silent), _first_of([one["source_uri"] for one in silent]), name="silent")] if silent else []
 
 
-def unread_section(unread: Sequence[str]) -> Section:
-    """Return the dumps that could not be read: a message may be about one of them."""
-    return Section(_unread(unread), _first_of(unread), name="unread")
+def unread_section(unread: Sequence[str]) -> list[Section]:
+    """Return the dumps that could not be read, if any: a message may be about one of them."""
+    return [Section(_unread(unread), _first_of(unread), name="unread")] if unread else []
 
 
 def _first_of(lines: Sequence[str]) -> list[str]:
@@ -131,10 +126,10 @@ def _silent(silent: Sequence[Record]) -> str:
     return f"{of_whom} did not fit, as files beside the dump say, and no message here says by how much: name its log"
 
 
-def refused_section(refused: Sequence[Refused]) -> Section:
-    """Return the lines that look like messages and are none that is known, and the logs that cannot be read."""
+def refused_section(refused: Sequence[Refused]) -> list[Section]:
+    """Return the lines that look like messages and are none that is known, and the logs that cannot be read, if any."""
     said = _not_read(refused)
-    return Section(f"{said[0].upper()}{said[1:]}", [*map(refused_line, refused)], name="refused")
+    return [Section(f"{said[0].upper()}{said[1:]}", [*map(refused_line, refused)], name="refused")] if refused else []
 
 
 def refused_line(one: Refused) -> str:
@@ -246,8 +241,10 @@ def oom_sections(finding: Finding) -> list[Section]:
     if not message.is_failure:
         return sections
     if finding.parts:
-        columns = _PARTS if finding.capacity_bytes else _PARTS[:-1]  # there is no bar without it
-        sections.append(Section("Where the bytes go", _bars_are(finding), columns, _bars(finding), "parts"))
+        capacity = finding.capacity_bytes
+        columns = _PARTS if capacity else _PARTS[:-1]  # there is no bar without it
+        bars = [{"name": name, "bytes": size, "bar": _bar(size, capacity)} for name, size in finding.parts.items()]
+        sections.append(Section("Where the bytes go", _bars_are(finding), columns, bars, "parts"))
     if finding.values and finding.dump is None and message.memory_space in ("hbm", None):
         about = f"The first {len(finding.values)} of {len(message.allocations):,}, as the message has them."
         sections.append(Section("Allocations that the message lists", [about], _LISTED, finding.values, "values"))
@@ -282,15 +279,9 @@ def _bars_are(finding: Finding) -> list[str]:
     return [" ".join(lines)]
 
 
-def _bars(finding: Finding) -> list[dict]:
-    capacity = finding.capacity_bytes
-    return [
-        {"name": name, "bytes": size, "bar": _bar(size, capacity) if capacity else ""}
-        for name, size in finding.parts.items()
-    ]
-
-
-def _bar(size: int, capacity: int) -> str:
+def _bar(size: int, capacity: int | None) -> str:
+    if not capacity:
+        return ""
     filled = min((size * _BAR + capacity // 2) // capacity, 2 * _BAR)
     return "█" * min(filled, _BAR) + "░" * max(_BAR - filled, 0) + "|" + "█" * max(filled - _BAR, 0)
 

@@ -12,7 +12,7 @@ import duckdb
 from bufferhouse.errors import UsageError, counted
 from bufferhouse.query.hints import REJECTS, lister_of_programs
 from bufferhouse.query.statements import Answer, Record, ask, ask_each
-from bufferhouse.report.nothing import NothingToShow, held_by, nothing_of
+from bufferhouse.report.nothing import NothingToShow, nothing_of
 from bufferhouse.report.opening import ROUNDED, Answers, find_run, opened, rounded_from
 from bufferhouse.report.program.savings import MAPPED, savings_of
 from bufferhouse.report.text.figures import printable, some_of
@@ -186,17 +186,12 @@ def find_dump(con: duckdb.DuckDBPyConnection, word: str, run: str | None) -> tup
     Raises:
         NothingToShow, UsageError: as `read_program`.
     """
-    run_id = None if run is None else _run_id(con, word, run)
+    if run is not None and not ask(con, "fleet_overview").records[0]["run_count"]:
+        raise nothing_of(con, f"there is no program {printable(word, 80)!r}")
+    run_id = None if run is None else find_run(con, run)
     program_id = _program_id(con, word, run_id)
     dumps = ask(con, "program_dumps", program_id=program_id)
     return program_id, dumps, _dump(con, dumps.records, run_id)
-
-
-def _run_id(con: duckdb.DuckDBPyConnection, word: str, run: str) -> int:
-    """Return the run that `run` means. If it means none, the message names the runs that have the program."""
-    if not ask(con, "fleet_overview").records[0]["run_count"]:
-        raise nothing_of(con, f"there is no program {printable(word, 80)!r}")
-    return find_run(con, run)
 
 
 def _program_id(con: duckdb.DuckDBPyConnection, word: str, run_id: int | None) -> int:
@@ -248,9 +243,8 @@ def _dump(con: duckdb.DuckDBPyConnection, dumps: Sequence[Record], run_id: int |
     others = f"runs that have {name}: {some_of(runs, _SHOWN_CANDIDATES, 60)}"
     if run["dump_count"]:
         raise UsageError(f"run {shown!r} has no dump of it; {others}")
-    rejects = counted(run["reject_count"], "reject")
-    why = f"{rejects} ({REJECTS}); {others}"
-    raise NothingToShow(f"run {shown!r} has no dump of any program", why, held_by(con))
+    why = f"{counted(run['reject_count'], 'reject')} ({REJECTS}); {others}"
+    raise NothingToShow(con, f"run {shown!r} has no dump of any program", why)
 
 
 def spaces_of(answers: dict[str, Answer]) -> list[Space]:

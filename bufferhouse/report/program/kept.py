@@ -23,11 +23,12 @@ def kept_records(space: Space) -> list[Record]:
         {
             **row,
             "kept": _kept(row),
-            "idle": _idle(row),
+            "idle": f"{idle:,} of {row['live_position_count']:,}" if idle is not None else "",
             "between": _between(row),
             "last_user": row["last_user_op_name"] or row["last_user_source_place"],
         }
         for row in space.kept
+        for idle in [row["longest_idle_position_count"]]
     ]
 
 
@@ -37,11 +38,6 @@ def _kept(row: Record) -> str:
     through = f" by way of {row['read_through_name']}" if row["read_through_name"] else ""
     goes_on = ", which goes on with its bytes" if row["kept_by"] == "handed on" else ""
     return f"{row['last_user_name']}{through}{goes_on}"
-
-
-def _idle(row: Record) -> str:
-    count = row["longest_idle_position_count"]
-    return "" if count is None else f"{count:,} of {row['live_position_count']:,}"
 
 
 def _between(row: Record) -> str:

@@ -1,7 +1,6 @@
 """One program on a terminal, in Markdown and as JSON: the figures of the page, without its pictures."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from bufferhouse.dump.identity import is_proto
 from bufferhouse.errors import counted
@@ -22,30 +21,50 @@ _SHOWN_COPIES = 8
 _NAME = 28  # characters of a shape
 _LONG = 80  # of an op_name
 _SHOWN_RUNS = 20  # of each series, the newest
-_TEXTS = (
-    "",
-    "value",
-    "edit",
-    "label",
-    "shape",
-    "op_name",
-    "run",
-    "allocations",
-    "rule",
-    "first expected",
-    "first found",
-    "kept alive by",
-    "between",
-    "copied value",
-    "from",
-    "to",
-)
-_KINDS = {**dict.fromkeys(_TEXTS, "text"), "change": "change"}
-_WHOLE = ("kept alive by", "copied value", "allocations", "edit")
-_RANKS = {
-    "op_name": 2, "shape": 1, "first found": 1, "between": 1,
-    "thread-local": 4, "constant": 3, "output": 2, "parameter": 1,  # of the balance, what is smallest goes first
-}  # fmt: skip
+_PEAKS = [Column("name", ""), Column("bytes", "bytes", "bytes"), Column("position", "position", "figure")]
+_RANKS = {"thread-local": 4, "constant": 3, "output": 2, "parameter": 1}  # of the balance, what is smallest goes first
+_PLACE = Column("place", "op_name", rank=2)
+_OWNERS = [
+    Column("value_name", "value"),
+    Column("shape", "shape", rank=1),
+    Column("owned_bytes", "owned", "bytes"),
+    Column("peak_share", "share", "share"),
+    _PLACE,
+]
+_KEPT = [
+    Column("value_name", "value"),
+    Column("kept", "kept alive by", is_whole=True),
+    Column("until", "until", "figure"),
+    Column("idle", "idle for", "figure"),
+    Column("between", "between", rank=1),
+    _PLACE,
+]
+_COPIES = [
+    Column("source_instruction_name", "copied value", is_whole=True),
+    Column("from_space", "from"),
+    Column("to_space", "to"),
+    Column("copied_bytes", "bytes", "bytes"),
+    *(Column(name, name, "figure") for name in ("position", "both alive for", "away for", "off the peak")),
+]
+_SAVINGS = [
+    Column("edit", "edit", is_whole=True),
+    Column("worth_bytes", "worth", "bytes"),
+    Column("label", "label"),
+    Column("peak_position", "then peak at", "count"),
+    _PLACE,
+]
+_HISTORY = [
+    Column("run_name", "run"),
+    Column("reserved_bytes", "reserved", "bytes"),
+    Column("reserved_change_bytes", "change", "change"),
+    Column("occupied_peak_bytes", "occupied peak", "bytes"),
+]
+_WARNINGS = [
+    Column("rule", "rule"),
+    Column("occurrence_count", "times", "count"),
+    Column("expected", "first expected"),
+    Column("found", "first found", rank=1),
+]
 
 Bytes = Callable[..., str]  # human_bytes or exact_bytes
 BalanceRow = tuple[str, int, list[int | None]]
@@ -158,27 +177,24 @@ def _sections(program: Program, shown: Bytes) -> list[Section]:
     for space in program.spaces:
         heading = space_heading(program, space)
         limit = capacity_note(program, space)
-        lines = [*_timeline(space), *([limit] if limit else [])]
-        sections.append(_section(heading, lines, ("", "bytes", "position"), _peaks(space, shown)))
+        sections.append(Section(heading, [*_timeline(space), *([limit] if limit else [])], _PEAKS, _peaks(space)))
         sections.append(_balance(space, heading, shown))
         if space.peak:
-            sections.append(_owners(space, heading, shown))
+            sections.append(_owners(space, heading))
         if space.kept:
             sections.append(_kept(space, heading))
         if space.savings:
-            sections.append(_savings(space, heading, shown))
+            sections.append(_savings(space, heading))
         if line := map_note(program, space):
             sections.append(Section("", [line]))
-        sections += _history(program, space, heading, shown)
+        sections += _history(program, space, heading)
     if program.donations:
         sections.append(donation_section(program))
     if copies := copy_records(program):
         sections.append(_copies(program, copies, shown))
     if warnings := program.answers["program_warnings"].records:
-        rows = [
-            (row["rule"], f"{row['occurrence_count']:,}", row["expected"][:80], row["found"][:80]) for row in warnings
-        ]
-        sections.append(_section("Warnings", [], ("rule", "times", "first expected", "first found"), rows))
+        rows = [row | {"expected": row["expected"][:80], "found": row["found"][:80]} for row in warnings]
+        sections.append(Section("Warnings", [], _WARNINGS, rows))
     return sections
 
 
@@ -215,7 +231,7 @@ def _timeline(space: Space) -> list[str]:
     return [f"occupied: {sparkline(stretches)}"]
 
 
-def _peaks(space: Space, shown: Bytes) -> list[tuple[str, str, str]]:
+def _peaks(space: Space) -> list[Record]:
     facts = space.facts
     names = {
         "occupied_peak": "occupied peak",
@@ -224,125 +240,79 @@ def _peaks(space: Space, shown: Bytes) -> list[tuple[str, str, str]]:
         "dump_reported_peak": "XLA's (peak), all memory spaces",
     }
     peaks = [
-        (name, shown(facts[f"{key}_bytes"]), _position(facts[f"{key}_position"]))
+        {"name": name, "bytes": facts[f"{key}_bytes"], "position": _position(facts[f"{key}_position"])}
         for key, name in names.items()
         if facts[f"{key}_bytes"] is not None
     ]
-    return [("reserved", shown(facts["reserved_bytes"]), ""), *peaks]
+    return [{"name": "reserved", "bytes": facts["reserved_bytes"], "position": ""}, *peaks]
 
 
 def _position(position: int | None) -> str:
     return "" if position is None else f"{position:,}"
 
 
+def _place(row: Record) -> str:
+    return cut(row["op_name"] or row["source_place"] or "", _LONG)
+
+
 def _balance(space: Space, heading: str, shown: Bytes) -> Section:
     """Return the balance with one column a kind of allocation, without the parts that are 0 in all kinds."""
     names, kinds = balance_rows(space)
-    lines = [(names[1], *(f"{count:,}" for _, count, _ in kinds))]
+    rows = [(names[1], *(f"{count:,}" for _, count, _ in kinds))]
     for name, figures in zip(names[2:], zip(*(figures for *_, figures in kinds), strict=True), strict=True):
         if any(figures):
-            lines.append((name, *map(shown, figures)))
-    return _section(f"{heading}: where the bytes go", [], (names[0], *(kind for kind, *_ in kinds)), lines)
+            rows.append((name, *map(shown, figures)))
+    columns = [Column(names[0], names[0], is_whole=True)]
+    columns += [Column(kind, kind, "figure", rank=_RANKS.get(kind, 0)) for kind, *_ in kinds]
+    records = [dict(zip((column.name for column in columns), row, strict=True)) for row in rows]
+    return Section(f"{heading}: where the bytes go", [], columns, records)
 
 
-def _owners(space: Space, heading: str, shown: Bytes) -> Section:
-    rows = [
-        (
-            printable(row["value_name"]),
-            cut(row["shape_text"], _NAME),
-            shown(row["owned_bytes"]),
-            f"{row['peak_share']:.1%}",
-            cut(row["op_name"] or row["source_place"] or "", _LONG),
-        )
-        for row in space.peak[:_SHOWN_OWNERS]
-    ]
+def _owners(space: Space, heading: str) -> Section:
+    rows = [row | {"shape": cut(row["shape_text"], _NAME), "place": _place(row)} for row in space.peak[:_SHOWN_OWNERS]]
     lines = [peak_note(space)]
     if space.peak_value_count > len(rows):
         lines.append(f"The {counted(len(rows), 'largest owner')}:")
-    return _section(f"{heading}: values at the peak", lines, ("value", "shape", "owned", "share", "op_name"), rows)
+    return Section(f"{heading}: values at the peak", lines, _OWNERS, rows)
 
 
 def _kept(space: Space, heading: str) -> Section:
     rows = [
-        (
-            printable(row["value_name"]),
-            printable(row["kept"]),
-            _position(row["end_position"]),
-            row["idle"],
-            printable(row["between"]),
-            cut(row["last_user"] or "", _LONG),
-        )
+        row | {"until": _position(row["end_position"]), "place": cut(row["last_user"] or "", _LONG)}
         for row in kept_records(space)[:_SHOWN_KEPT]
     ]
     lines = ["The largest: what keeps each alive, until which position, and how long nobody uses it."]
-    headings = ("value", "kept alive by", "until", "idle for", "between", "op_name")
-    return _section(f"{heading}: what keeps them alive", lines, headings, rows)
+    return Section(f"{heading}: what keeps them alive", lines, _KEPT, rows)
 
 
 def _copies(program: Program, copies: Sequence[Record], shown: Bytes) -> Section:
     rows = [
-        (
-            printable(row["source_instruction_name"]),
-            row["from_space"],
-            row["to_space"],
-            shown(row["copied_bytes"]),
-            _position(row["copy_position"]),
-            _position(row["both_alive_position_count"]),
-            _position(row["away_position_count"]),
-            "" if row["saved_bytes"] is None else shown(row["saved_bytes"]),
-        )
+        row
+        | {
+            "position": _position(row["copy_position"]),
+            "both alive for": _position(row["both_alive_position_count"]),
+            "away for": _position(row["away_position_count"]),
+            "off the peak": "" if row["saved_bytes"] is None else shown(row["saved_bytes"]),
+        }
         for row in copies[:_SHOWN_COPIES]
     ]
-    headings = ("copied value", "from", "to", "bytes", "position", "both alive for", "away for", "off the peak")
-    return _section("Copies between memory spaces", [copies_note(program, len(rows))], headings, rows)
+    return Section("Copies between memory spaces", [copies_note(program, len(rows))], _COPIES, rows)
 
 
-def _savings(space: Space, heading: str, shown: Bytes) -> Section:
+def _savings(space: Space, heading: str) -> Section:
     rows = [
-        (
-            printable(f"{row['edit']} {row['value_name']}"),
-            shown(row["worth_bytes"]),
-            row["label"],
-            f"{row['peak_position']:,}",
-            cut(row["op_name"] or row["source_place"] or "", _LONG),
-        )
+        row | {"edit": f"{row['edit']} {row['value_name']}", "place": _place(row)}
         for row in space.savings[:_SHOWN_SAVINGS]
     ]
     lines = ["By how much the occupied peak falls with one edit alone; bufferhouse whatif computes several together."]
-    return _section(
-        f"{heading}: what a change is worth", lines, ("edit", "worth", "label", "then peak at", "op_name"), rows
-    )
+    return Section(f"{heading}: what a change is worth", lines, _SAVINGS, rows)
 
 
-def _history(program: Program, space: Space, heading: str, shown: Bytes) -> list[Section]:
+def _history(program: Program, space: Space, heading: str) -> list[Section]:
     runs = program.series(space.memory_space)
     if len(runs) < 2:
         return []
-    rows = [
-        (
-            printable(run["run_name"]),
-            shown(run["reserved_bytes"]),
-            run["reserved_change_bytes"],
-            shown(run["occupied_peak_bytes"]),
-        )
-        for run in runs[-_SHOWN_RUNS:]
-    ]
     lines = [f"reserved: {sparkline([run['reserved_bytes'] for run in runs])} over {counted(len(runs), 'run')}"]
-    if len(runs) > len(rows):
-        lines.append(f"The newest {counted(len(rows), 'run')}:")
-    return [_section(f"{heading}: history over runs", lines, ("run", "reserved", "change", "occupied peak"), rows)]
-
-
-def _section(title: str, lines: Sequence[str], headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> Section:
-    """Return a section of rows whose bytes are text already."""
-    columns = [
-        Column(
-            heading,
-            heading,
-            _KINDS.get(heading, "figure"),
-            rank=_RANKS.get(heading, 0),
-            is_whole=heading in _WHOLE,
-        )
-        for heading in headings
-    ]
-    return Section(title, lines, columns, [dict(zip(headings, row, strict=True)) for row in rows])
+    if len(runs) > _SHOWN_RUNS:
+        lines.append(f"The newest {counted(_SHOWN_RUNS, 'run')}:")
+    return [Section(f"{heading}: history over runs", lines, _HISTORY, runs[-_SHOWN_RUNS:])]

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-import duckdb
-
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Answer, Record, ask_each
 from bufferhouse.redaction import shell_word
@@ -22,7 +20,7 @@ from bufferhouse.report.text.screen import report_text
 from bufferhouse.report.text.sections import Section, json_text
 from bufferhouse.warehouse.open import Place
 
-SOURCE = "program_truth"  # the answer
+SOURCE = "program_truth"  # the answer: the official numbers of dumps, as each file of each run sees them
 _PLACE = ("run_id", "relative_path")
 VERDICTS = {
     "agrees": "what is printed is what the bytes of the dump give",
@@ -76,13 +74,8 @@ def read_truth(
     """
     with opened(path, sources, wait) as (con, name, note):
         _, _, dump = find_dump(con, word, run)
-        answer = numbers_of(con, [dump["dump_id"]])[dump["dump_id"]]
+        answer = ask_each(con, SOURCE, [dump["dump_id"]])[dump["dump_id"]]
     return Truth(name, datetime.now(UTC), note, dump, of_file(answer, dump["run_id"], dump["relative_path"]))
-
-
-def numbers_of(con: duckdb.DuckDBPyConnection, dump_ids: Sequence[int]) -> dict[int, Answer]:
-    """Return the official numbers of some dumps, as each file of each run sees them."""
-    return ask_each(con, SOURCE, dump_ids)
 
 
 def of_file(answer: Answer, run_id: int, relative_path: str) -> Answer:

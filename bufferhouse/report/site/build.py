@@ -52,7 +52,10 @@ class Builder:
 
     def build(self, shelves: Sequence[Shelf], inputs: str) -> Built:
         """Bring the site up to date. The shelves are made in their order; the last one leads to all others."""
-        todo = [self._todo(shelf) for shelf in shelves]
+        known = {address: shown for address, (shown, _) in self.manifest.pages.items()}
+        todo = [
+            [address for address, shown in shelf.wanted.items() if known.get(address) != shown] for shelf in shelves
+        ]
         self._total = sum(map(len, todo))
         self.built.page_count = sum(len(shelf.wanted) for shelf in shelves)
         if self._total:
@@ -77,10 +80,6 @@ class Builder:
         if not self.manifest.pages.keys() <= self.manifest.used.keys():
             return set()
         return set(self.manifest.assets) - {name for used in self.manifest.used.values() for name in used}
-
-    def _todo(self, shelf: Shelf) -> list[str]:
-        known = self.manifest.pages
-        return [address for address, shown in shelf.wanted.items() if known.get(address, ("",))[0] != shown]
 
     def _hold_places(self, addresses: Sequence[str]) -> None:
         """Put a page at each new address that says that it is being made; the index first, to which they lead."""

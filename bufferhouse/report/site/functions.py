@@ -77,7 +77,7 @@ class Functions:
 
     def _page(self, address: str, name: str) -> Made:
         points = self._inventory.functions[name]
-        charts = _figures(points)
+        charts = dict(sorted(by(_figure, points).items(), key=lambda one: (-_most(one[1]), str(one[0]))))
         places = {figure: place for place, figure in enumerate(charts)}
         programs = list(dict.fromkeys(point.program_id for point in points))
         records = [self._record(point, places[_figure(point)], len(programs) > 1) for point in points]
@@ -142,11 +142,6 @@ class Functions:
 def _figure(point: Point) -> tuple:
     """Return what one chart shows: the programs of a function, as one kind of device runs them, in a memory space."""
     return (*point[2:6], point.memory_space)
-
-
-def _figures(points: Sequence[Point]) -> dict[tuple, list[Point]]:
-    """Return the points of each chart, those with most bytes first."""
-    return dict(sorted(by(_figure, points).items(), key=lambda one: (-_most(one[1]), str(one[0]))))
 
 
 def _most(points: Sequence[Point]) -> int:

@@ -131,7 +131,8 @@ class Index:
         ]  # fmt: skip
         tracks.sort(key=lambda row: row["started"], reverse=True)
         rejects = ask(self._con, "fleet_rejects", rejects=_REJECTS).records
-        frame = Frame(INDEX, "Fleet", self._shared, scripts=["programs/list.js"], said=_loaded(facts))
+        loaded = f"last loaded {facts['loaded_at']:%Y-%m-%d %H:%M} UTC" if facts["loaded_at"] else ""
+        frame = Frame(INDEX, "Fleet", self._shared, scripts=["programs/list.js"], said=loaded)
         text = page(
             "site_index.html",
             "Memory of the fleet",
@@ -243,7 +244,3 @@ def _step(step: Step, movers: Sequence[Record]) -> Record:
         "run_link": run_address(step.after["run_name"]),
         "step_link": step.address,
     }
-
-
-def _loaded(facts: Record) -> str:
-    return f"last loaded {facts['loaded_at']:%Y-%m-%d %H:%M} UTC" if facts["loaded_at"] else ""

@@ -173,7 +173,11 @@ class Inventory:
             if contents[before["run_id"]] != contents[after["run_id"]]
         }
         pairs |= {
-            (before.run_id, after.run_id) for before, after in self._followers() if _moving(before) != _moving(after)
+            (before.run_id, after.run_id)
+            for before, after in pairwise(self.points)
+            if before.place == after.place
+            and before.memory_space == after.memory_space
+            and _moving(before) != _moving(after)
         }
         return self._by_address(pairs)
 
@@ -208,13 +212,6 @@ class Inventory:
             order = self.run_of[point.run_id]["run_order"]
             found[key] = min(order, found.get(key, order))
         return found
-
-    def _followers(self) -> Iterable[tuple[Point, Point]]:
-        return (
-            (before, after)
-            for before, after in pairwise(self.points)
-            if before.place == after.place and before.memory_space == after.memory_space
-        )
 
     def _by_address(self, pairs: Iterable[tuple[RunId, RunId]]) -> dict[str, Step]:
         """Return the steps between the runs of each pair, in their order."""

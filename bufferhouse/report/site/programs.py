@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import duckdb
 
-from bufferhouse.query.statements import Answer, Record, ask
+from bufferhouse.query.statements import Answer, Record, ask, ask_each
 from bufferhouse.report.html.frame import Frame, Shared
 from bufferhouse.report.html.page import FIRST_ROWS_IN_SITE, page
 from bufferhouse.report.program.data import Program, Space, asked_of, spaces_of
@@ -14,7 +14,7 @@ from bufferhouse.report.program.page import BAR_WIDTH, shown
 from bufferhouse.report.program.savings import savings_of, with_drawn_slots
 from bufferhouse.report.program.text import notes, subtitle
 from bufferhouse.report.program.truth import SOURCE as TRUTH
-from bufferhouse.report.program.truth import VERDICTS, numbers_of, of_file, truth_sections, verdict_lines
+from bufferhouse.report.program.truth import VERDICTS, of_file, truth_sections, verdict_lines
 from bufferhouse.report.site.addresses import function_address, run_address
 from bufferhouse.report.site.build import Made
 from bufferhouse.report.site.figures import figures
@@ -67,7 +67,7 @@ class Programs:
             asked = asked_of(
                 self._con, list({one.point.dump_id for one in compiled}), values=ALL_VALUES, owners=ALL_OWNERS
             )
-            numbers = numbers_of(self._con, list(asked))
+            numbers = ask_each(self._con, TRUTH, list(asked))
             values = read_spaces(self._con, list(asked))  # of memory space 0, which people run out of
             files = ask(self._con, "site_dumps", run_ids=sorted({one.point.run_id for one in compiled}))
             places = {row[:3]: row[3:] for row in files.rows}
@@ -124,6 +124,8 @@ class Programs:
         has_timeline = any(space["has_timeline"] for space in spaces)
         crumbs = [("Programs", "programs/index.html"), (program.name, function_address(one.point.program_name))]
         frame = Frame(one.address, "Programs", self._shared, crumbs)
+        count = one.point.variant_count
+        variants = [f"This run has {count:,} different dumps of the program; this is the largest."] * (count > 1)
         scripts = ["map", "map_view", "map_draw"] * bool(mapped) + ["figure", "moment"] * has_timeline
         return page(
             "site_program.html",
@@ -135,7 +137,7 @@ class Programs:
             program=program,
             subtitle=subtitle(program.dump),
             links=self._links(one),
-            notes=_notes(program, one),
+            notes=[*variants, *notes(program)],
             spaces=spaces,
             mapped=mapped,
             has_edits="program_edits" in program.answers,
@@ -201,15 +203,6 @@ def _dump(one: Compiled, run: Record, place: tuple[str, int]) -> Record:
         "variant_count": point.variant_count,
         "dump_count": point.dump_count,
     }
-
-
-def _notes(program: Program, one: Compiled) -> list[str]:
-    lines = notes(program)
-    if one.point.variant_count > 1:
-        lines.insert(
-            0, f"This run has {one.point.variant_count:,} different dumps of the program; this is the largest."
-        )
-    return lines
 
 
 def _shown(program: Program, space: Space) -> Record:

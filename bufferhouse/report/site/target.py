@@ -7,10 +7,14 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bufferhouse.errors import UsageError, unwritable
 from bufferhouse.paths import replacing
 from bufferhouse.warehouse.target import check_target
+
+if TYPE_CHECKING:
+    from bufferhouse.sources.s3 import Store
 
 KINDS = {
     "html": "text/html; charset=utf-8",
@@ -118,6 +122,12 @@ class Bucket:
     def __str__(self) -> str:
         return self.url
 
+    @property
+    def _store(self) -> "Store":
+        from bufferhouse.sources.s3 import Store
+
+        return Store(self.url)
+
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Do nothing: a bucket has no locks."""
@@ -125,9 +135,7 @@ class Bucket:
 
     def read(self, name: str) -> bytes | None:
         """Return an object, None where there is none."""
-        from bufferhouse.sources.s3 import Store
-
-        return Store(self.url).get(name)
+        return self._store.get(name)
 
     def write(self, files: Files) -> None:
         """Write objects, and return when all are there.
@@ -135,9 +143,7 @@ class Bucket:
         Raises:
             UsageError, SourceUnavailable: as `bufferhouse.sources.s3.Store.put`.
         """
-        from bufferhouse.sources.s3 import Store
-
-        store = Store(self.url)
+        store = self._store
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             for done in [pool.submit(store.put, name, data, KINDS[name.rpartition(".")[2]]) for name, data in files]:
                 done.result()
@@ -148,9 +154,7 @@ class Bucket:
         Raises:
             UsageError, SourceUnavailable: as `bufferhouse.sources.s3.Store.remove`.
         """
-        from bufferhouse.sources.s3 import Store
-
-        store = Store(self.url)
+        store = self._store
         for name in names:
             store.remove(name)
 
@@ -159,9 +163,7 @@ class Bucket:
 
     def missing(self, names: Iterable[str]) -> list[str]:
         """Return the objects that are not there."""
-        from bufferhouse.sources.s3 import Store
-
-        there = set(Store(self.url).names())
+        there = set(self._store.names())
         return [name for name in names if name not in there]
 
 

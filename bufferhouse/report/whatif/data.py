@@ -15,7 +15,7 @@ from bufferhouse.report.program.savings import maps_of
 from bufferhouse.report.text.figures import printable
 from bufferhouse.warehouse.open import Place
 from bufferhouse.whatif.edits import Edit
-from bufferhouse.whatif.fitting import Fit, fit
+from bufferhouse.whatif.fitting import MEANS, Fit, fit
 from bufferhouse.whatif.outcome import Outcome, check_live_ranges, compute
 from bufferhouse.whatif.ranking import KINDS, Ranking, rank
 from bufferhouse.whatif.space import Space, read_space
@@ -93,8 +93,7 @@ def read_change(
         found = None
         if capacity_bytes is not None:
             check_live_ranges(subject.space)
-            given = {"means": tuple(means)} if means else {}
-            found = fit(subject.space, capacity_bytes, progress=progress, **given)
+            found = fit(subject.space, capacity_bytes, means=means or MEANS, progress=progress)
         outcome = compute(subject.space, edits if found is None else found.edits)
         return Change(subject, outcome, found, _maps(con, subject, outcome) if is_mapped else {})
 

@@ -25,20 +25,15 @@ _MODELS = "meta/models"  # where DuckLake puts those of one of its tables
 _SETTINGS = {"ducklake_max_retry_count": 40, "ducklake_retry_wait_ms": 50, "ducklake_retry_backoff": 1.15}
 
 
-def data_path_of(con: duckdb.DuckDBPyConnection) -> str:
-    """Return where the files of a lake are, as its catalog keeps it: a folder or a URL, with a slash behind it."""
-    return con.execute(
-        f"SELECT value FROM __ducklake_metadata_{LAKE}.ducklake_metadata WHERE key = 'data_path' AND scope IS NULL"
-    ).fetchone()[0]
-
-
 def _data_path(con: duckdb.DuckDBPyConnection, address: LakeAddress) -> str:
-    """Return where the files of a lake are.
+    """Return where the files of a lake are, as its catalog keeps it: a folder or a URL, with a slash behind it.
 
     Raises:
         UsageError: the call asked for another place.
     """
-    found = data_path_of(con)
+    [(found,)] = con.execute(
+        f"SELECT value FROM __ducklake_metadata_{LAKE}.ducklake_metadata WHERE key = 'data_path' AND scope IS NULL"
+    ).fetchall()
     # A folder has several names; of a URL this takes the slashes away.
     if address.is_path_asked and os.path.realpath(found) != os.path.realpath(address.data_path):
         raise UsageError(

@@ -116,12 +116,6 @@ def tables_beside(con: duckdb.DuckDBPyConnection) -> list[str]:
     return [name for (name,) in rows]
 
 
-def create(table: Table) -> list[str]:
-    """Return the statements that create a table of a lake, with its comments."""
-    columns = ", ".join(f"{c.name} {c.kind}{'' if c.is_nullable else ' NOT NULL'}" for c in table.columns)
-    return [f"CREATE TABLE {table.name} ({columns})", *comments(table)]
-
-
 def comments(table: Table) -> list[str]:
     """Return the statements that comment on a table and its columns."""
     said = [f"COMMENT ON TABLE {table.name} IS {quoted(table.comment)}"] if table.comment else []
@@ -259,7 +253,8 @@ def _statements(con: duckdb.DuckDBPyConnection) -> list[str]:
     statements = [f"CREATE SCHEMA IF NOT EXISTS {schema}" for schema in ("raw", "meta", "appended")]
     for table in tables():
         if table.name not in there:
-            statements += create(table)
+            columns = ", ".join(f"{c.name} {c.kind}{'' if c.is_nullable else ' NOT NULL'}" for c in table.columns)
+            statements += [f"CREATE TABLE {table.name} ({columns})", *comments(table)]
             continue
         old = column_types(con, table.name)
         new = [column for column in table.columns if column.name not in old]
