@@ -27,7 +27,7 @@ PARTS = (
 )
 # What `whatif.space` reads: bytes, places and live ranges as the dump prints them, on which it computes.
 WHATIF_READS = (
-    *("staging.allocations", "staging.dumps", "staging.hlo_values", "staging.instruction_texts"),
+    *("staging.allocations", "staging.contents", "staging.hlo_values", "staging.instruction_texts"),
     *("staging.observations", "staging.uses"),
 )
 _MARTS = """

@@ -16,7 +16,7 @@ SELECT
     v.logical_bytes,  -- Bytes without padding; 8 per element of a tuple.
     v.size_bytes,  -- Its slot, in bytes.
     a.size_bytes AS allocation_bytes  -- Bytes reserved for the allocation.
-FROM staging.allocation_sizes AS a
+FROM staging.allocations AS a
 INNER JOIN staging.hlo_values AS v ON a.dump_id = v.dump_id AND a.allocation_index = v.allocation_index
 LEFT JOIN staging.instruction_texts AS t
     ON v.dump_id = t.dump_id AND v.instruction_text_id = t.instruction_text_id

@@ -2,14 +2,14 @@
 -- grain: dump_id, memory_space, schedule_position
 -- portable: yes
 WITH spaces AS (
-    SELECT DISTINCT dump_id, memory_space FROM staging.allocation_sizes
+    SELECT DISTINCT dump_id, memory_space FROM staging.allocations
 ),
 
 instants AS (
     SELECT dump_id, schedule_position, instruction_name FROM staging.schedule
     UNION ALL
     -- One past the last line: the end of the program, up to which its outputs live.
-    SELECT dump_id, max_position, NULL FROM staging.contents
+    SELECT dump_id, max_position, NULL FROM staging.dumps
     WHERE max_position IS NOT NULL
 )
 

@@ -18,4 +18,4 @@ SELECT
     d.text_bytes  -- Bytes of text.
 FROM staging.observations AS o
 INNER JOIN staging.runs AS r ON o.run_id = r.run_id
-INNER JOIN staging.contents AS d ON o.dump_id = d.dump_id
+INNER JOIN staging.dumps AS d ON o.dump_id = d.dump_id

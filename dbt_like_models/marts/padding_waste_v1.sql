@@ -8,7 +8,7 @@ WITH dumps AS (
         dump_id,
         -- What a kind that is not alive at the peak takes there.
         CASE WHEN live_range_state IN ('present', 'unbounded') THEN 0 END AS nothing
-    FROM staging.contents
+    FROM staging.dumps
 )
 
 SELECT

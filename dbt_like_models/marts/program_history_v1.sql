@@ -16,7 +16,7 @@ WITH ordered AS (
         LAG(s.reserved_bytes) OVER series AS previous_reserved_bytes
     FROM intermediate.program_runs AS s
     INNER JOIN staging.runs AS r ON s.run_id = r.run_id
-    LEFT JOIN staging.contents AS d ON s.dump_id = d.dump_id
+    LEFT JOIN staging.dumps AS d ON s.dump_id = d.dump_id
     WINDOW series AS (
         PARTITION BY s.program_id, s.compile_target, s.platform, s.track
         ORDER BY r.started_at ASC, r.natural_name ASC, s.run_id ASC

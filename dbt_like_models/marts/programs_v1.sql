@@ -9,5 +9,5 @@ SELECT
     CAST(COUNT(DISTINCT o.run_id) AS BIGINT) AS run_count,  -- Runs with a dump of it.
     CAST(COUNT(DISTINCT o.dump_id) AS BIGINT) AS content_count  -- Different dumps of it.
 FROM staging.observations AS o
-INNER JOIN staging.contents AS d ON o.dump_id = d.dump_id
+INNER JOIN staging.dumps AS d ON o.dump_id = d.dump_id
 GROUP BY o.program_id

@@ -16,7 +16,7 @@ WITH forms AS (
         regexp_replace(d.entry_signature, '[a-z][a-z0-9]*\[', '[', 'g') AS dims_form,
         regexp_replace(d.entry_signature, '\[[^\]]*\]', '', 'g') AS types_form
     FROM marts.observations_v1 AS o
-    INNER JOIN staging.contents AS d ON o.dump_id = d.dump_id
+    INNER JOIN staging.dumps AS d ON o.dump_id = d.dump_id
     LEFT JOIN intermediate.space_totals AS p ON o.dump_id = p.dump_id AND p.memory_space = 0
 ),
 

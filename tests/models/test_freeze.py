@@ -56,13 +56,13 @@ def copy_with(models: Path, example_warehouse: Path, *changes: tuple[str, str, s
 @pytest.fixture(scope="module")
 def edited(example_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A warehouse whose models differ in what moves no result: comments and layout of `marts.peak_memory_v1`, another
-    way to what `staging.allocations` says, another condition in `marts.footprint_v1` and the next version of it."""
+    way to what `staging.allocation_sizes` says, another condition in `marts.footprint_v1` and its next version."""
     footprint = (MODELS / f"{MART}.sql").read_text().replace("-- Constants.", "-- Constants, all of them.")
     return copy_with(
         tmp_path_factory.mktemp("edited") / "models",
         example_warehouse,
         ("marts/peak_memory_v1", "    r.dump_id,  -- The dump.\n", "\n    r.dump_id,  -- Whose peak it is.\n\n"),
-        ("staging/allocations", "WHEN a.is_constant THEN", "WHEN a.is_constant = TRUE THEN"),
+        ("staging/allocation_sizes", "WHEN is_constant THEN", "WHEN is_constant = TRUE THEN"),
         (MART, "kind = 'constant'", "kind IN ('constant', 'literal')"),
         footprint_v2=footprint.replace("AS increment_bytes", "AS call_bytes"),
     )
@@ -133,7 +133,7 @@ def test_a_new_version_leaves_the_old_one_untouched(released, now, edited):
 def test_a_model_beneath_a_mart_that_moves_its_result_is_found(released, example_warehouse, tmp_path):
     """The mart's own SQL is what it was, what it says of the fleet is not; a mart beside it is what it was."""
     models = tmp_path / "models"
-    path = copy_with(models, example_warehouse, ("staging/allocations", "THEN 'constant'", "THEN 'temp'"))
+    path = copy_with(models, example_warehouse, ("staging/allocation_sizes", "THEN 'constant'", "THEN 'temp'"))
     with duckdb.connect(str(path), read_only=True) as con:
         now = freeze.fingerprints(con, models)
     assert released[NAME]["sql"] == now[NAME]["sql"]

@@ -47,13 +47,13 @@ def test_a_tree_names_every_model_on_the_way():
     assert [
         "marts.footprint_v1.parameter_bytes",
         "    intermediate.reserved.kind",
-        "        staging.allocations.kind",
+        "        staging.allocation_sizes.kind",
         "            raw.allocations.is_constant",
         "            raw.allocations.is_maybe_live_out",
         "            raw.allocations.is_thread_local",
         "            raw.allocations.parameter_number",
         "    intermediate.reserved.reserved_bytes",
-        "        staging.allocations.size_bytes",
+        "        staging.allocation_sizes.size_bytes",
         "            raw.allocations.size_bytes",
     ] == origin("footprint_v1.parameter_bytes").lines()
 
@@ -65,7 +65,7 @@ def test_a_renamed_column_and_a_count_of_rows():
         "    staging.schedule.instruction_name",
         "        raw.instructions.instruction_name",
     ] == origin("memory_timeline.instruction_name").lines()
-    assert ["rows of staging.allocations"] == origin("padding_waste.allocation_count").leaves()
+    assert ["rows of staging.allocation_sizes"] == origin("padding_waste.allocation_count").leaves()
 
 
 def test_union_and_window_are_looked_through():

@@ -1,6 +1,7 @@
 """The verdict of the gate: on a terminal and in Markdown, as JSON, and as annotations of GitHub's checks."""
 
 from collections.abc import Sequence
+from itertools import chain
 
 from bufferhouse.compare.compare import GONE, NEW, Compared
 from bufferhouse.compare.gate import Accepted, Verdict
