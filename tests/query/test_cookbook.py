@@ -36,12 +36,23 @@ ALSO = {
 }
 
 
+def asking(path):
+    """Yield a function that asks a question of a warehouse and returns columns and rows."""
+    con = open_reader(path).con
+    with con, door(con) as opened:
+        yield lambda name, given=None: opened.ask(question(name).sql, question(name).values(given or {}))
+
+
 @pytest.fixture(scope="module")
 def ask(example_warehouse, tmp_path_factory):
     """A function that asks a question of the example fleet and returns columns and rows."""
-    con = open_reader(Path(shutil.copy(example_warehouse, tmp_path_factory.mktemp("asked") / "copy.duckdb"))).con
-    with con, door(con) as opened:
-        yield lambda name, given=None: opened.ask(question(name).sql, question(name).values(given or {}))
+    yield from asking(Path(shutil.copy(example_warehouse, tmp_path_factory.mktemp("asked") / "copy.duckdb")))
+
+
+@pytest.fixture(scope="module")
+def ask_of_blank(blank_warehouse, tmp_path_factory):
+    """The same of a warehouse without a dump."""
+    yield from asking(Path(shutil.copy(blank_warehouse, tmp_path_factory.mktemp("blank") / "blank.duckdb")))
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +69,7 @@ def ask_of_refused(blank_warehouse, tmp_path_factory):
     for place, (was, instead) in zip(broken, damages, strict=True):
         place.write_bytes(good.read_bytes().replace(was, instead, 1))
     assert 1 == ingest(path, run)[0]
-    con = open_reader(path).con
-    with con, door(con) as opened:
-        yield lambda name, given=None: opened.ask(question(name).sql, question(name).values(given or {}))
+    yield from asking(path)
 
 
 @pytest.fixture(scope="module")
@@ -87,11 +96,9 @@ def test_the_answer(ask, ask_of_refused, golden, name):
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_an_empty_warehouse_has_no_answer(blank_warehouse, tmp_path, name):
+def test_an_empty_warehouse_has_no_answer(ask_of_blank, name):
     """Every question can be asked before the first dump is there."""
-    con = open_reader(Path(shutil.copy(blank_warehouse, tmp_path / "blank.duckdb"))).con
-    with con, door(con) as opened:
-        assert [] == opened.ask(QUESTIONS[name].sql, QUESTIONS[name].values({})).rows
+    assert [] == ask_of_blank(name).rows
 
 
 def test_there_are_questions_of_every_kind():
