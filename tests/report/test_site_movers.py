@@ -31,17 +31,16 @@ FFT = dump_of("jaxlib-0.4.38", "jit_fft")
 
 @pytest.fixture
 def ingested(warehouse: Path, tmp_path: Path):
-    """A function that loads runs, a day each: the dumps of each run, and labels of all."""
+    """A function that loads runs, a day each: the dumps of each run, and facts of all."""
 
-    def ingested(runs: list[list[Path]], **labels: str) -> Path:
-        for day, dumps in enumerate(runs, 1):
-            folder = tmp_path / f"r{day}"
+    def ingested(runs: list[list[Path]], **facts: str) -> Path:
+        folders = [tmp_path / f"r{day}" for day in range(1, len(runs) + 1)]
+        for day, (folder, dumps) in enumerate(zip(folders, runs, strict=True), 1):
             folder.mkdir()
             for number, dump in enumerate(dumps):
                 (folder / f"module_{number:04}.{dump.name.split('.', 1)[1]}").write_bytes(dump.read_bytes())
-            facts = {"started_at": f"2026-01-0{day}T00:00:00Z", **labels}
-            words = [word for name, fact in facts.items() for word in ("--label", f"{name}={fact}")]
-            assert 0 == call("ingest", folder, *words, "--warehouse", warehouse).code
+            (folder / "run.json").write_text(json.dumps({"started_at": f"2026-01-0{day}T00:00:00Z", **facts}))
+        assert 0 == call("ingest", *folders, "--warehouse", warehouse).code
         return warehouse
 
     return ingested
