@@ -189,8 +189,7 @@ def test_a_second_build_writes_nothing_and_a_new_run_only_what_it_changes(fleet:
     for name in runs:
         few = shutil.ignore_patterns(*(f"module_*.{one}.*" for one in LEFT_OUT))
         shutil.copytree(fleet / name, tmp_path / "fleet" / name, ignore=few)
-    for name in runs[:2]:
-        run_ingest([str(tmp_path / "fleet" / name)], warehouse)
+    run_ingest([str(tmp_path / "fleet" / name) for name in runs[:2]], warehouse)
     assert built(warehouse, folder).is_new
     first = times(folder)
     again = built(warehouse, folder)
@@ -270,7 +269,7 @@ def test_a_program_that_is_gone_leads_to_its_page_in_the_run_that_has_it(tmp_pat
             for number, size in enumerate(each):
                 dump = f"module_000{number}.jit_f.{stage}_after_optimizations-buffer-assignment.txt"
                 (tmp_path / name / dump).write_bytes(dump_text([Slot(0, 2, 0, size)]))
-        run_ingest([str(tmp_path / name)], warehouse, run_name=name)
+    run_ingest([str(tmp_path / name) for name in ("before", "after")], warehouse)
     built(warehouse, folder)
     found = json.loads((folder / step_address("before", "after").replace(".html", ".json")).read_text())["answers"]
     rows = [
@@ -871,7 +870,7 @@ def test_what_is_not_known_of_two_runs_is_no_difference(browser, fleet: Path, tm
         (tmp_path / name).mkdir()
         for file in (fleet / "jaxlib-0.10.0").glob(f"*.jit_fft.*{ending}"):
             shutil.copy(file, tmp_path / name)
-        run_ingest([str(tmp_path / name)], warehouse, run_name=name)
+    run_ingest([str(tmp_path / name) for name in ("one", "two")], warehouse)
     built(warehouse, folder)
     said = "document.querySelector('#any output').textContent"
     with browser.opened(f"{(folder / 'compare/any.html').resolve().as_uri()}#one..two") as page:
