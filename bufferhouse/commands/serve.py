@@ -51,10 +51,11 @@ def serve(
         page = metrics_server(words_of(conf, given), metrics_port)
         say(f"bufferhouse: metrics are at http://127.0.0.1:{page.server_port}/metrics")
     from flows.server import alone, dashboard, kept_authentication, server
-    from flows.serving import serve as serve_flows
 
     kept = kept_authentication()
     with alone(port), server(port, has_dashboard=ui) as url:
+        from flows.serving import serve as serve_flows  # takes seconds, which who is refused need not wait
+
         if shown_at := dashboard(url):
             asked = f"the text of {kept}" if kept else "$PREFECT_API_AUTH_STRING"
             say(f"bufferhouse: Prefect's dashboard is at {shown_at} and asks for {asked}")

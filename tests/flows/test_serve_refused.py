@@ -8,7 +8,7 @@ from subprocess import Popen
 
 import pytest
 
-from tests.command_line import Outcome, kill_group, run, start
+from tests.command_line import Outcome, kill_group, run_each, start
 from tests.flows.clock import Clock, free_port, until
 
 pytest_plugins = ["tests.flows.prefect_server"]
@@ -44,10 +44,16 @@ def holder(clock: Clock) -> Iterator[Popen]:
     kill_group(process)
 
 
+def serve_each(clock: Clock, *calls: tuple[object, ...]) -> list[Outcome]:
+    """Call `serve` with other words each time, in one process: to import Prefect takes most of a call."""
+    outcomes = run_each(*(("serve", "--config", clock.config, *words) for words in calls))
+    assert [] == [outcome.err for outcome in outcomes if "Traceback" in outcome.err]
+    # Behind what it is about to serve.
+    return [Outcome(outcome.code, outcome.out, outcome.err.split("\n", 1)[1]) for outcome in outcomes]
+
+
 def serve(clock: Clock, *words: object) -> Outcome:
-    outcome = run("serve", "--config", clock.config, *words)
-    assert "Traceback" not in outcome.err
-    return Outcome(outcome.code, outcome.out, outcome.err.split("\n", 1)[1])  # behind what it is about to serve
+    return serve_each(clock, words)[0]
 
 
 def assert_free(clock: Clock) -> None:
@@ -67,9 +73,8 @@ def test_a_second_serve_is_refused_on_the_same_port_or_records(clock, holder, mo
     first = f"bufferhouse: another bufferhouse serve, process {holder.pid} on port {clock.port}, "
     said = f"{first}carries out the same deployments; stop it, or name "
     expected = (2, f"{said}another folder in $PREFECT_HOME and another --port\n")
-    assert [expected] * 2 == [
-        (it.code, it.err) for it in (serve(clock, "--port", port) for port in (clock.port, free_port()))
-    ]
+    ports = (clock.port, free_port())
+    assert [expected] * 2 == [(it.code, it.err) for it in serve_each(clock, *(("--port", port) for port in ports))]
     monkeypatch.setenv("PREFECT_API_URL", f"http://LOCALHOST:{clock.port}/api/")
     found = serve(clock)
     assert (2, f"{said}another server in $PREFECT_API_URL\n") == (found.code, found.err)

@@ -14,6 +14,7 @@ from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.paths import CHECKOUT, REPORTS
 from bufferhouse.report.fleet import data as reading
 from bufferhouse.report.fleet.data import Fleet, read_fleet
+from bufferhouse.report.fleet.page import fleet_page
 from bufferhouse.report.fleet.text import counted_for, fleet_text, left_out, moved_line
 from bufferhouse.report.text.figures import human_bytes
 from bufferhouse.warehouse.open import writing
@@ -401,12 +402,10 @@ def test_a_program_of_a_table_counts_for_each_target_and_device(warehouse: Path,
             "b": "A program counts once for each compile target.",
             "c": "A program counts once for each compile target and kind of device.",
         }[run]
-        [space] = read_fleet(warehouse).spaces
+        fleet = read_fleet(warehouse)
+        [space] = fleet.spaces
         assert said == counted_for(space)
-        page = tmp_path / "fleet.html"
-        call("report", "fleet", "--warehouse", warehouse, "--html", page)
-        markdown = call("report", "fleet", "--warehouse", warehouse, "--format", "markdown").out
-        for text in (printed(warehouse), markdown, page.read_text()):
+        for text in (fleet_text(fleet, "table"), fleet_text(fleet, "markdown"), fleet_page(fleet)):
             assert bool(said) == ("A program counts once for each" in text)
             assert said in text
 

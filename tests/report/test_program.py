@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -233,7 +234,7 @@ def synthetic(warehouse: Path):
     return make
 
 
-def test_a_dump_without_live_ranges_has_a_capacity(fleet: Path, tmp_path: Path):
+def test_a_dump_without_live_ranges_has_a_capacity(fleet: Path, tmp_path: Path, begun: Callable):
     """How much of it is reserved is known all the same: on the terminal, on the page and in a site."""
     warehouse, run = tmp_path / "own.duckdb", tmp_path / "run"
     run.mkdir()
@@ -246,8 +247,9 @@ def test_a_dump_without_live_ranges_has_a_capacity(fleet: Path, tmp_path: Path):
     assert note.startswith("Capacity: 1,000,000 B (the run); ")
     assert note in program_text(program, "table")
     assert note in program_page(program)
-    assert 0 == call("site", tmp_path / "site", "--warehouse", warehouse).code
-    [page] = (tmp_path / "site/programs").glob("*/run.html")
+    site = begun("site")
+    assert 0 == call("site", site, "--warehouse", warehouse).code
+    [page] = (site / "programs").glob("*/run.html")
     assert note in page.read_text()
 
 

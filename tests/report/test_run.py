@@ -13,6 +13,7 @@ from rich.cells import cell_len
 from bufferhouse.report.fleet.data import read_fleet
 from bufferhouse.report.opening import find_run
 from bufferhouse.report.run.data import Run, read_run
+from bufferhouse.report.run.page import run_page
 from bufferhouse.report.run.text import run_text
 from tests.command_line import call
 from tests.ingests import write_dumps
@@ -159,11 +160,11 @@ def test_several_hosts_recompile_nothing(warehouse: Path, tmp_path: Path):
         for host in ("host0", "host1"):
             write_dumps(tmp_path / "job" / host, range(1 + round_number), lambda _: small_dump(1))
         assert 0 == call("ingest", tmp_path / "job", "--run", "job", "--warehouse", warehouse).code
-        again = read_run(warehouse, "job").records("run_recompiled")
+        run = read_run(warehouse, "job")
+        again = run.records("run_recompiled")
         columns = ("program_name", "dump_count", "identical_count", "folder", "folder_count")
         assert expected == [tuple(row[name] for name in columns) for row in again]
-        told = call("report", "run", "job", "--warehouse", warehouse, "--format", "markdown").out
-        assert bool(expected) == (folder in told)
+        assert bool(expected) == (folder in run_text(run, "markdown"))
         fleet = read_fleet(warehouse).answers["fleet_recompiled"].records
         columns = ("program_name", "dump_count", "identical_count")
         assert [row[:3] for row in expected] == [tuple(row[name] for name in columns) for row in fleet]
@@ -179,18 +180,15 @@ def test_of_runs_that_compiled_as_often_the_newest_is_named(warehouse: Path, tmp
     assert (2, 2, "newer") == (again["run_count"], again["dump_count"], again["run_name"])
 
 
-def test_a_program_of_two_targets_counts_for_each(two_targets: Path, tmp_path: Path):
+def test_a_program_of_two_targets_counts_for_each(two_targets: Path):
     """Where its figures count a program once for each compile target, the report says so; and only there."""
-    words = ("report", "run", "--warehouse", two_targets)
-    single = call(*words, TPU, "--format", "markdown").out
-    page = tmp_path / "run.html"
-    out = call(*words, "jaxlib-0.8.0", "--format", "markdown").out
-    assert 0 == call(*words, "jaxlib-0.8.0", "--html", page).code
-    [space] = read_run(two_targets, "jaxlib-0.8.0").records("run_spaces")
-    rows = read_run(two_targets, "jaxlib-0.8.0").records("run_programs")
+    single = run_text(read_run(two_targets, TPU), "markdown")
+    run = read_run(two_targets, "jaxlib-0.8.0")
+    [space] = run.records("run_spaces")
+    rows = run.records("run_programs")
     assert 1 == len(rows) - space["program_count"]
     said = "A program counts once for each compile target"
-    for text in (out, page.read_text()):
+    for text in (run_text(run, "markdown"), run_page(run)):
         assert f"{said}, in percentiles and in padded programs too; under programs it counts once." in text
         assert f"{len(rows)} programs, the largest first. {said}." in " ".join(re.sub("<[^>]+>", " ", text).split())
     assert said not in single

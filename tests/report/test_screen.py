@@ -16,7 +16,7 @@ from bufferhouse.report.compare.data import read_comparison
 from bufferhouse.report.compare.text import compare_text
 from bufferhouse.report.fleet.data import Fleet
 from bufferhouse.report.fleet.text import fleet_text
-from bufferhouse.report.program.data import read_program
+from bufferhouse.report.program.data import Program, read_program
 from bufferhouse.report.program.text import program_text
 from bufferhouse.report.run.data import read_run
 from bufferhouse.report.run.text import run_text
@@ -166,29 +166,34 @@ def test_nothing_is_cut_or_left_out_in_a_pipe(monkeypatch: pytest.MonkeyPatch):
     assert all(re.search(rf"^{name} +5\.0 GiB .* {re.escape('jit(f)/' * 12)}$", text, re.M) for name in NAMES)
 
 
-def test_a_program_of_two_targets_is_told_apart_on_a_narrow_terminal(example_warehouse, monkeypatch):
+def test_a_program_of_two_targets_is_told_apart_on_a_narrow_terminal(example_warehouse, told, monkeypatch):
     """What identifies a row of a list of programs, to be typed again, is there at 80 columns."""
     monkeypatch.setenv("COLUMNS", "80")
     said = call("blame", "jit_fft", "--warehouse", example_warehouse).out
     assert "program_id" in said or "first run" in said
     monkeypatch.setenv("COLUMNS", "60")
-    fleet = call("report", "fleet", "--warehouse", example_warehouse).out
+    fleet = told["fleet"]("table")
     left_out = [line for line in fleet.splitlines() if line.startswith("columns left out")]
     assert left_out
     assert not re.search("target|platform|track|memory space|program_id", " ".join(left_out))
 
 
+@pytest.fixture(scope="module")
+def trained(example_warehouse: Path) -> Program:
+    """What the report says of a program, read once for all widths."""
+    return read_program(example_warehouse, "jit_cnn_train_step")
+
+
 @pytest.mark.parametrize("width", [60, 70, 80, 100])
-def test_a_narrow_terminal_keeps_labels_and_names_what_it_leaves_out(example_warehouse, monkeypatch, width):
+def test_a_narrow_terminal_keeps_labels_and_names_what_it_leaves_out(told, trained, monkeypatch, width):
     """Whichever columns fit, each row says what it is of, and no column goes in silence."""
     monkeypatch.setenv("COLUMNS", str(width))
-    words = ["jit_cnn_train_step", "--warehouse", example_warehouse]
-    program = call("report", "program", *words).out
+    program = program_text(trained, "table")
     balance = program.partition("where the bytes go\n")[2].partition("\n\n")[0]
     assert {"allocations", "number", "size", "elements"} <= {row.partition("  ")[0] for row in balance.splitlines()}
     kinds = {"temp", "parameter", "output", "constant", "thread-local", "reserved"}
     assert kinds == {kind for kind in kinds if kind in balance}
-    fleet = call("report", "fleet", "--warehouse", example_warehouse).out
+    fleet = told["fleet"]("table")
     moved = next(table for table in fleet.split("\n\n") if "net change" in table)
     assert "main cause" in moved
 

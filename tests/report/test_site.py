@@ -39,6 +39,7 @@ from tests.report.pages import HOSTILE
 from tests.report.sites import REMOTE, arrived, crawl, dead_links, go, led_to, pages_of, reached
 from tests.synthetic import Slot, dump_text
 from tests.system.documents import blocks
+from tests.warehouses import asked
 
 pytestmark = pytest.mark.browser
 SOURCE_URL = "https://code.example/blob/main/{file}#L{line}"
@@ -52,9 +53,9 @@ LEFT_OUT = (
 PHONE = {"width": 375, "height": 720, "deviceScaleFactor": 1, "mobile": True}
 
 
-def built(warehouse: Path, folder: Path, wishes: Wishes = WISHES):
-    with duckdb.connect(str(warehouse), read_only=True) as con:
-        return build_from(con, target_of(str(folder)), wishes)
+def built(warehouse: Path, folder: Path, wishes: Wishes = WISHES, *, is_forced: bool = False):
+    with asked(warehouse) as con:
+        return build_from(con, target_of(str(folder)), wishes, is_forced=is_forced)
 
 
 def times(folder: Path) -> dict[str, int]:
@@ -188,8 +189,7 @@ def test_a_second_build_writes_nothing_and_a_new_run_only_what_it_changes(fleet:
     for name in runs:
         few = shutil.ignore_patterns(*(f"module_*.{one}.*" for one in LEFT_OUT))
         shutil.copytree(fleet / name, tmp_path / "fleet" / name, ignore=few)
-    for name in runs[:2]:
-        run_ingest([str(tmp_path / "fleet" / name)], warehouse)
+    run_ingest([str(tmp_path / "fleet" / name) for name in runs[:2]], warehouse)
     assert built(warehouse, folder).is_new
     first = times(folder)
     again = built(warehouse, folder)
@@ -216,12 +216,12 @@ def test_a_second_build_writes_nothing_and_a_new_run_only_what_it_changes(fleet:
 
 
 def load_sizes(folder: Path, warehouse: Path, sizes: Mapping[str, int]) -> None:
-    """Load runs by name, each with a dump of one program that takes so many bytes."""
+    """Load runs called as their folders, each with a dump of one program that takes so many bytes."""
     for name, size in sizes.items():
         (folder / name).mkdir()
         dump = folder / name / "module_0001.jit_f.cpu_after_optimizations-buffer-assignment.txt"
         dump.write_bytes(dump_text([Slot(0, 2, 0, size)]))
-        run_ingest([str(folder / name)], warehouse, run_name=name)
+    run_ingest([str(folder / name) for name in sizes], warehouse)
 
 
 def renewed(warehouse: Path, folder: Path, anew: Path) -> set[str]:
@@ -247,8 +247,7 @@ def test_a_target_that_comes_later_to_a_run_takes_no_address_over(tmp_path: Path
         dump.write_bytes(dump_text([Slot(0, 2, 0, size)]))
         run_ingest([str(run)], warehouse)
         built(warehouse, folder)
-    with duckdb.connect(str(warehouse), read_only=True) as con:
-        build_from(con, target_of(str(folder)), WISHES, is_forced=True)
+    built(warehouse, folder, is_forced=True)
     assert {"run": "sm_8.0", "run@cpu": "cpu", "run@gpu-sm_7.0": "sm_7.0"} == {
         path.stem: json.loads(path.read_text())["dump"]["compile_target"] for path in folder.glob("programs/*/*.json")
     }
@@ -270,7 +269,7 @@ def test_a_program_that_is_gone_leads_to_its_page_in_the_run_that_has_it(tmp_pat
             for number, size in enumerate(each):
                 dump = f"module_000{number}.jit_f.{stage}_after_optimizations-buffer-assignment.txt"
                 (tmp_path / name / dump).write_bytes(dump_text([Slot(0, 2, 0, size)]))
-        run_ingest([str(tmp_path / name)], warehouse, run_name=name)
+    run_ingest([str(tmp_path / name) for name in ("before", "after")], warehouse)
     built(warehouse, folder)
     found = json.loads((folder / step_address("before", "after").replace(".html", ".json")).read_text())["answers"]
     rows = [
@@ -311,8 +310,7 @@ def test_a_page_of_an_earlier_release_that_is_not_made_anew_keeps_its_scripts(tm
     manifest["pages"]["catalog/retired.html"] = ["shown", "files"]
     del manifest["used"]
     (folder / "manifest.json").write_text(json.dumps(manifest))
-    with duckdb.connect(str(warehouse), read_only=True) as con:
-        build_from(con, target_of(str(folder)), WISHES, is_forced=True)
+    built(warehouse, folder, is_forced=True)
     assert set() == dead_links(folder)
 
 
@@ -465,7 +463,7 @@ def test_a_site_in_a_bucket_is_the_same(page_files, small_site: Path, monkeypatc
     client = boto3.client("s3", endpoint_url=url)
     try:
         client.create_bucket(Bucket="reports")
-        with duckdb.connect(str(page_files.hostile_runs), read_only=True) as con:
+        with asked(page_files.hostile_runs) as con:
             build_from(con, target_of("s3://reports/fleet/"), WISHES)
             again = build_from(con, target_of("s3://reports/fleet"), WISHES)
         pages = [
@@ -872,7 +870,7 @@ def test_what_is_not_known_of_two_runs_is_no_difference(browser, fleet: Path, tm
         (tmp_path / name).mkdir()
         for file in (fleet / "jaxlib-0.10.0").glob(f"*.jit_fft.*{ending}"):
             shutil.copy(file, tmp_path / name)
-        run_ingest([str(tmp_path / name)], warehouse, run_name=name)
+    run_ingest([str(tmp_path / name) for name in ("one", "two")], warehouse)
     built(warehouse, folder)
     said = "document.querySelector('#any output').textContent"
     with browser.opened(f"{(folder / 'compare/any.html').resolve().as_uri()}#one..two") as page:

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from bufferhouse.paths import CHECKOUT
@@ -14,6 +13,7 @@ from bufferhouse.report.site.target import target_of
 from bufferhouse.warehouse.retention import runs_to_prune
 from bufferhouse.warehouse.run_names import find
 from tests.command_line import call
+from tests.warehouses import asked
 
 FLEET = CHECKOUT / "examples" / "fleet"
 TPU = "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33"
@@ -31,17 +31,16 @@ FFT = dump_of("jaxlib-0.4.38", "jit_fft")
 
 @pytest.fixture
 def ingested(warehouse: Path, tmp_path: Path):
-    """A function that loads runs, a day each: the dumps of each run, and labels of all."""
+    """A function that loads runs, a day each: the dumps of each run, and facts of all."""
 
-    def ingested(runs: list[list[Path]], **labels: str) -> Path:
-        for day, dumps in enumerate(runs, 1):
-            folder = tmp_path / f"r{day}"
+    def ingested(runs: list[list[Path]], **facts: str) -> Path:
+        folders = [tmp_path / f"r{day}" for day in range(1, len(runs) + 1)]
+        for day, (folder, dumps) in enumerate(zip(folders, runs, strict=True), 1):
             folder.mkdir()
             for number, dump in enumerate(dumps):
                 (folder / f"module_{number:04}.{dump.name.split('.', 1)[1]}").write_bytes(dump.read_bytes())
-            facts = {"started_at": f"2026-01-0{day}T00:00:00Z", **labels}
-            words = [word for name, fact in facts.items() for word in ("--label", f"{name}={fact}")]
-            assert 0 == call("ingest", folder, *words, "--warehouse", warehouse).code
+            (folder / "run.json").write_text(json.dumps({"started_at": f"2026-01-0{day}T00:00:00Z", **facts}))
+        assert 0 == call("ingest", *folders, "--warehouse", warehouse).code
         return warehouse
 
     return ingested
@@ -64,7 +63,7 @@ def test_the_figures_of_a_step_warn_as_its_page_does(warehouse: Path, tmp_path: 
 
 def movers_of(warehouse: Path, folder: Path, *, is_forced: bool = False) -> list[tuple]:
     """The rows of the index: program, kind, bytes and run."""
-    with duckdb.connect(str(warehouse), read_only=True) as con:
+    with asked(warehouse) as con:
         build_from(con, target_of(str(folder)), Wishes(), is_forced=is_forced)
     answer = json.loads((folder / "index.json").read_text())["answers"]["movers"]
     rows = [dict(zip(answer["columns"], row, strict=True)) for row in answer["rows"]]
@@ -73,7 +72,7 @@ def movers_of(warehouse: Path, folder: Path, *, is_forced: bool = False) -> list
 
 def history_of(warehouse: Path, program: str) -> list[int | None]:
     """The changes of a program from run to run."""
-    with duckdb.connect(str(warehouse), read_only=True) as con:
+    with asked(warehouse) as con:
         rows = con.execute(
             "SELECT reserved_change_bytes FROM marts.program_history_v2 WHERE program_name = ? ORDER BY run_number",
             [program],
@@ -120,7 +119,7 @@ def test_runs_of_two_platforms_are_no_step_where_only_their_dumps_say_so(ingeste
     """Each platform is a track of its own; who compares the two all the same is told."""
     warehouse = ingested([[dump_of(run, "jit_transformer2_fwd")] for run in (TPU, "jaxlib-0.8.0")])
     assert [] == movers_of(warehouse, begun("site"))
-    with duckdb.connect(str(warehouse), read_only=True) as con:
+    with asked(warehouse) as con:
         assert [] == ask(con, "newest_runs").rows
         assert [] == ask(con, "run_before", run_id=2).rows
         assert ["r1", "r2"] == [find(con, f"latest:platform={platform}").run_name for platform in ("tpu", "cpu")]

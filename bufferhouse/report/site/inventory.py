@@ -109,14 +109,18 @@ class Inventory:
 
     @classmethod
     def read(
-        cls, con: duckdb.DuckDBPyConnection, kept: Iterable[str] = (), targets: Mapping[str, str | None] | None = None
+        cls,
+        con: duckdb.DuckDBPyConnection,
+        runs: list[Record],
+        kept: Iterable[str] = (),
+        targets: Mapping[str, str | None] | None = None,
     ) -> "Inventory":
-        """Ask for all of it: three statements, however many pages there are."""
+        """Ask for all but the runs, which `site_runs` told: two statements, however many pages there are."""
         points = [Point._make(row) for row in ask(con, "site_series").rows]
         beside: dict[RunId, dict[int, str]] = {}
         for run_id, dump_id, shown in ask(con, "site_beside").rows:
             beside.setdefault(run_id, {})[dump_id] = shown
-        return cls(ask(con, "site_runs").records, points, kept, beside, dict(targets or {}))
+        return cls(runs, points, kept, beside, dict(targets or {}))
 
     @cached_property
     def tracks(self) -> dict[tuple, list[Record]]:

@@ -101,7 +101,8 @@ def build_from(
             )
         if is_forced:
             manifest.pages, manifest.inputs = dict.fromkeys(manifest.pages, ("", "")), ""
-        inputs = fingerprint(code(), wishes, ask(con, "site_runs").records)
+        runs = ask(con, "site_runs").records
+        inputs = fingerprint(code(), wishes, runs)
         if manifest.inputs == inputs:
             return Built(page_count=len(manifest.pages), is_new=False)
         # Who has nothing to make need not import what makes charts.
@@ -117,7 +118,7 @@ def build_from(
         from bufferhouse.report.site.triage import Triage
 
         shared = Shared()
-        inventory = Inventory.read(con, kept=manifest.pages, targets=manifest.targets)
+        inventory = Inventory.read(con, runs, kept=manifest.pages, targets=manifest.targets)
         manifest.targets = inventory.targets
         steps = Steps(con, inventory, shared, target, manifest, wishes.source_url)
         triage = Triage(inventory, steps, wishes.accepted, shared, manifest, inputs)
