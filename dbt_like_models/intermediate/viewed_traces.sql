@@ -1,14 +1,13 @@
 -- Which heap trace XProf's memory viewer replays for a memory space (GetHeapSimulatorTraceId, xprof): that of the temporaries of the space;
 -- of several allocations of temporaries with a trace it takes any. Without one, the trace with the most events of the space.
 -- grain: dump_id, heap_events_id, memory_space
-WITH of_allocations AS (  -- The last trace that begins in an allocation is the allocation's.
-    SELECT
-        t.dump_id,
-        t.heap_events_id,
-        a.memory_space,
-        a.allocation_index,
-        MAX(t.trace_number) AS trace_number
-    FROM intermediate.traced_allocations AS t
+WITH traced AS (
+    SELECT * FROM intermediate.traced_allocations
+),
+
+of_allocations AS (  -- The last trace that begins in an allocation is the allocation's.
+    SELECT t.dump_id, t.heap_events_id, a.memory_space, a.allocation_index, MAX(t.trace_number) AS trace_number
+    FROM traced AS t
     INNER JOIN staging.allocation_sizes AS a ON t.dump_id = a.dump_id AND t.first_allocation_index = a.allocation_index
     WHERE a.kind = 'temp'
     GROUP BY t.dump_id, t.heap_events_id, a.memory_space, a.allocation_index
@@ -31,7 +30,7 @@ counted AS (
 ),
 
 seen AS (
-    SELECT DISTINCT dump_id, heap_events_id FROM intermediate.traced_allocations
+    SELECT DISTINCT dump_id, heap_events_id FROM traced
 ),
 
 chosen AS (
@@ -54,5 +53,5 @@ SELECT
     t.allocation_count,  -- Allocations that its values lie in; of a trace with more than one XProf shows nothing.
     t.replayed_bytes  -- Most bytes alive at once in a replay of it alone.
 FROM chosen AS c
-INNER JOIN intermediate.traced_allocations AS t
+INNER JOIN traced AS t
     ON c.dump_id = t.dump_id AND c.heap_events_id = t.heap_events_id AND c.trace_number = t.trace_number

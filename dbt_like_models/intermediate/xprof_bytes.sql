@@ -1,7 +1,11 @@
 -- The bytes of what XProf's memory viewer shows of each memory space of a dump.
 -- grain: run_id, relative_path, number_name, memory_space
-WITH temps AS (
-    SELECT dump_id, SUM(temp_count) AS temp_count FROM intermediate.xprof_sizes
+WITH sizes AS (
+    SELECT * FROM intermediate.xprof_sizes
+),
+
+temps AS (
+    SELECT dump_id, SUM(temp_count) AS temp_count FROM sizes
     GROUP BY dump_id
 )
 
@@ -26,7 +30,7 @@ SELECT
         WHEN t.temp_count = 0 THEN s.indefinite_bytes
     END AS computed_bytes  -- What the rule gives; null where it gives nothing.
 FROM staging.observations AS o
-INNER JOIN intermediate.xprof_sizes AS s ON o.dump_id = s.dump_id
+INNER JOIN sizes AS s ON o.dump_id = s.dump_id
 INNER JOIN temps AS t ON o.dump_id = t.dump_id
 INNER JOIN intermediate.number_names AS n ON n.said_by = 'XProf'
 LEFT JOIN intermediate.viewed_traces AS v
