@@ -93,7 +93,7 @@ def own_warehouse(example_warehouse: Path, tmp_path: Path) -> Path:
 def example(example_warehouse: Path, tmp_path_factory: pytest.TempPathFactory):
     """A connection to a copy of the example warehouse, so that the original stays free for other processes."""
     copy = shutil.copy(example_warehouse, tmp_path_factory.mktemp("connected") / "example.duckdb")
-    with duckdb.connect(copy, read_only=True) as con:
+    with duckdb.connect(copy, read_only=True, config={"threads": 1}) as con:
         con.execute("SET TimeZone = 'UTC'")
         yield con
 

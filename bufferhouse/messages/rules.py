@@ -149,7 +149,8 @@ def _exact_capacity(message: Message, figure: Figure) -> int | None:
     if figure.size_bytes is not None or figure.printed.endswith(".00M"):
         return figure.size_bytes or nominal(figure.printed)
     if known := message.figure("reserved"):
-        sizes = {half * (_GIB // 2) - nominal(known.printed) for half in range(1, 1025)}
+        reserved = nominal(known.printed)
+        sizes = {half * (_GIB // 2) - reserved for half in range(1, 1025)}
     else:
         sizes = _CAPACITIES
     fitting = [size for size in sizes if printed(size) == figure.printed]

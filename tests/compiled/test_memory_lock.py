@@ -11,6 +11,7 @@ import pytest
 
 import bufferhouse
 from bufferhouse.bisect.environments import Environments
+from bufferhouse.compiled.explain import Explained
 from bufferhouse.compiled.pytest_plugin import MemoryLock
 from bufferhouse.errors import UsageError
 from bufferhouse.paths import CHECKOUT
@@ -44,6 +45,12 @@ class Lowered:
         return self
 
 
+@pytest.fixture(scope="module")
+def programs() -> dict[str, Explained]:
+    """What was compiled, by run, explained once: how it is held against a file does not change it."""
+    return {run: bufferhouse.explain(Lowered(run), chip="cpu") for run in ("kept", "undonated")}
+
+
 def test_the_plugin_loads_nothing_but_pytest():
     """Who has bufferhouse installed and does not use the fixture waits for none of it."""
     code = (
@@ -54,9 +61,9 @@ def test_the_plugin_loads_nothing_but_pytest():
     assert ("['bufferhouse']\n", "") == (said.stdout, said.stderr)
 
 
-def test_what_was_compiled_is_explained():
+def test_what_was_compiled_is_explained(programs):
     """Bytes, the values at the peak, and answers that show themselves."""
-    found = bufferhouse.explain(Lowered("kept"), chip="cpu")
+    found = programs["kept"]
     assert (22 << 20) > found.reserved >= found.peak == sum(value["owned_bytes"] for value in found.values)
     assert "<jit_train_step on cpu: 21.8 MiB reserved, 21.8 MiB at the peak; .report() says why>" == repr(found)
     report = found.report()
@@ -111,39 +118,41 @@ def test_a_function_is_lowered_for_all_arguments_that_the_call_gives(tmp_path: P
         assert ((1,), {"root": 2, "args": 3}) == jitted.given
 
 
-def test_the_fixture_holds_a_program_against_the_file(tmp_path: Path):
+def test_the_fixture_holds_a_program_against_the_file(programs, tmp_path: Path):
     """Unknown, taken in, unchanged, grown: it fails, writes, passes, fails with the line."""
     path = tmp_path / "memory.lock"
     lock, update = (MemoryLock(path, is_updating=is_updating, fail_over="") for is_updating in (False, True))
     with pytest.raises(pytest.fail.Exception, match=r"there is no such file(.|\n)*pytest --memory-lock-update"):
-        lock(Lowered("kept"))
+        lock.hold(programs["kept"])
     update(Lowered("kept"))
-    lock(Lowered("kept"))
+    lock.hold(programs["kept"])
     with pytest.raises(pytest.fail.Exception, match=r"donation lost(.|\n)*train\.py:16"):
         lock(Lowered("undonated"))
-    MemoryLock(path, is_updating=False, fail_over="50%")(Lowered("undonated"))
+    MemoryLock(path, is_updating=False, fail_over="50%").hold(programs["undonated"])
 
 
 @pytest.mark.parametrize("order", [("kept", "undonated"), ("undonated", "kept")])
-def test_of_several_tests_of_one_signature_the_largest_program_is_written(tmp_path: Path, order: tuple[str, str]):
+def test_of_several_tests_of_one_signature_the_largest_program_is_written(
+    programs, tmp_path: Path, order: tuple[str, str]
+):
     """What an update wrote passes, whichever test came last; the next update may write less."""
     path = tmp_path / "memory.lock"
     written = {}
     for run in order:
-        MemoryLock(path, is_updating=True, fail_over="", written=written)(Lowered(run))
+        MemoryLock(path, is_updating=True, fail_over="", written=written).hold(programs[run])
     for run in order:
-        MemoryLock(path, is_updating=False, fail_over="")(Lowered(run))
-    MemoryLock(path, is_updating=True, fail_over="")(Lowered("kept"))
+        MemoryLock(path, is_updating=False, fail_over="").hold(programs[run])
+    MemoryLock(path, is_updating=True, fail_over="").hold(programs["kept"])
     with pytest.raises(pytest.fail.Exception, match="donation lost"):
-        MemoryLock(path, is_updating=False, fail_over="")(Lowered("undonated"))
+        MemoryLock(path, is_updating=False, fail_over="").hold(programs["undonated"])
 
 
-def test_a_file_that_one_program_does_not_mend_names_the_way_out_of_tests(tmp_path: Path):
+def test_a_file_that_one_program_does_not_mend_names_the_way_out_of_tests(programs, tmp_path: Path):
     """A merge conflict in other programs; then a newer file, a place that is none, and a limit that is none."""
     path = tmp_path / "memory.lock"
 
     def use(run: str, *, is_updating: bool) -> None:
-        MemoryLock(path, is_updating=is_updating, fail_over="")(Lowered(run))
+        MemoryLock(path, is_updating=is_updating, fail_over="").hold(programs[run])
 
     use("kept", is_updating=True)
     committed = path.read_text()
@@ -167,10 +176,10 @@ def test_a_file_that_one_program_does_not_mend_names_the_way_out_of_tests(tmp_pa
             use("kept", is_updating=is_updating)
     elsewhere = tmp_path / "locks" / "memory.lock"
     with pytest.raises(pytest.fail.Exception, match=r"locks: No such file or directory; make this folder$"):
-        MemoryLock(elsewhere, is_updating=True, fail_over="")(Lowered("kept"))
+        MemoryLock(elsewhere, is_updating=True, fail_over="").hold(programs["kept"])
     path.write_text(committed)
     with pytest.raises(pytest.fail.Exception, match=r"^memory_lock_fail_over: expected a limit such as"):
-        MemoryLock(path, is_updating=False, fail_over="much")(Lowered("kept"))
+        MemoryLock(path, is_updating=False, fail_over="much").hold(programs["kept"])
 
 
 @pytest.mark.soak

@@ -9,6 +9,7 @@ import random
 import shutil
 import tarfile
 from collections import Counter
+from collections.abc import Callable
 from functools import cache
 
 import pytest
@@ -37,19 +38,30 @@ def con():
         yield con
 
 
-def held(con, *names: str) -> list[Record]:
-    """The dumps in the directories of some logs."""
-    folders = [f"{log(name).parent}/" for name in names]
-    return [one for one in dumps(con) if any(folder in one["source_uri"] for folder in folders)]
+@pytest.fixture(scope="module")
+def everything(con) -> list[Record]:
+    """The dumps of all committed failures."""
+    return dumps(con)
 
 
 @pytest.fixture(scope="module")
-def found(con):
+def held(everything) -> Callable[..., list[Record]]:
+    """A function that returns the dumps in the directories of some logs."""
+
+    def held_by(*names: str) -> list[Record]:
+        folders = [f"{log(name).parent}/" for name in names]
+        return [{**one} for one in everything if any(folder in one["source_uri"] for folder in folders)]
+
+    return held_by
+
+
+@pytest.fixture(scope="module")
+def found(con, held):
     """A function that returns the finding of a log with the dumps of its directory."""
 
     @cache
     def finding_of(name: str) -> Finding:
-        [finding] = explain(con, failures(log(name)), held(con, name))
+        [finding] = explain(con, failures(log(name)), held(name))
         return finding
 
     return finding_of
@@ -70,9 +82,9 @@ def test_the_dump_of_a_message_is_not_doubted(found, name: str):
         ("libtpu-0.0.33/internal_attn_v6e", "libtpu-0.0.33/kv", "it has no value f32[8,16,16384,16384]"),
     ],
 )
-def test_the_dump_of_another_program_explains_nothing(con, name: str, other: str, doubt: str):
+def test_the_dump_of_another_program_explains_nothing(con, held, name: str, other: str, doubt: str):
     """Where it is the only one there, the finding says what speaks against it, and names neither program nor values."""
-    [finding] = explain(con, failures(log(name)), held(con, other))
+    [finding] = explain(con, failures(log(name)), held(other))
     assert (doubt, {}, [], []) == (finding.doubt, finding.parts, finding.values, finding.advice)
     said = record(finding)
     assert (None, doubt) == (said["module"], said["doubt"])
@@ -137,22 +149,22 @@ def test_dumps_that_fit_as_well_have_a_message():
         assert [] == without_message([finding], twins)
 
 
-def test_of_several_dumps_the_one_is_taken_that_explains_the_message(con):
+def test_of_several_dumps_the_one_is_taken_that_explains_the_message(con, held):
     """By its bytes, or by the instruction that is named."""
     names = [name for name in SAID if name not in ("libtpu-0.0.8/abort_rnn_t1", "libtpu-0.0.37/args")]
-    several = held(con, *names)
+    several = held(*names)
     for name in names:
         [finding] = explain(con, failures(log(name)), several)
         assert finding.dump is not None, (name, finding.reason)
         assert str(log(name).parent) in finding.dump["source_uri"]
 
 
-def test_a_dump_that_does_not_explain_a_message_is_not_taken(con):
+def test_a_dump_that_does_not_explain_a_message_is_not_taken(con, held):
     """Of two others none has such bytes; one other is shown with both numbers, and the figure is unknown."""
     [message], others = failures(log("libtpu-0.0.33/xent")), ("libtpu-0.0.33/kv", "libtpu-0.0.33/i8")
-    [finding] = explain(con, [message], held(con, *others))
+    [finding] = explain(con, [message], held(*others))
     assert (None, "none of those there has bytes that its figures are the sum of") == (finding.dump, finding.reason)
-    [finding] = explain(con, [message], held(con, others[0]))
+    [finding] = explain(con, [message], held(others[0]))
     [used] = [one for one in finding.figures if one.figure.name == "used"]
     assert (None, None, False, 8_589_967_360) == (used.size_bytes, used.rule, used.is_reproduced, used.found_bytes)
 
@@ -175,9 +187,12 @@ def test_a_dump_that_does_not_explain_a_message_is_not_taken(con):
          "none of those there has an allocation of just 13.48G"),
     ],
 )  # fmt: skip
-def test_of_several_dumps_a_failure_at_run_time_is_of_the_one_with_its_allocation(con, said: str, expected: str):
+def test_of_several_dumps_a_failure_at_run_time_is_of_the_one_with_its_allocation(
+    con, everything, said: str, expected: str
+):
     """It names neither program nor instruction: of none, or of several with that size, it is said."""
-    [finding] = explain(con, list(read_messages(io.BytesIO(f"RESOURCE_EXHAUSTED: {said}".encode()))), dumps(con))
+    messages = list(read_messages(io.BytesIO(f"RESOURCE_EXHAUSTED: {said}".encode())))
+    [finding] = explain(con, messages, [{**one} for one in everything])
     told = finding.dump["program_name"] if finding.dump else finding.reason[: len(expected)]
     assert (expected, None) == (told, finding.doubt)
 
@@ -190,9 +205,9 @@ def test_of_several_dumps_a_failure_at_run_time_is_of_the_one_with_its_allocatio
         ("libtpu-0.0.8/abort_rnn_t1", "it names nothing by which one of those there could be told"),
     ],
 )
-def test_why_no_dump_is_taken_is_what_was_looked_for(con, name: str, reason: str):
+def test_why_no_dump_is_taken_is_what_was_looked_for(con, held, name: str, reason: str):
     """Of two others none has the value; what was given up early says nothing to look for."""
-    [finding] = explain(con, failures(log(name)), held(con, "libtpu-0.0.33/kv", "libtpu-0.0.33/i8"))
+    [finding] = explain(con, failures(log(name)), held("libtpu-0.0.33/kv", "libtpu-0.0.33/i8"))
     assert (None, reason) == (finding.dump, finding.reason)
 
 
@@ -226,12 +241,12 @@ def test_every_failure_of_the_corpus_is_joined_and_reproduced(tmp_path):
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.dialects[0]} {rule.figure} {rule.name}")
 def test_a_rule_never_gives_other_bytes_than_are_printed(rule):
     """With other bytes in the dump the figure is unknown, with what the rule gives."""
-    [message] = [
+    message = next(
         message
         for path in (*map(log, RULE_OF), DONATED / "stderr.txt")
         for message in failures(path)
         if message.dialect in rule.dialects and rule.holds(message) and message.figure(rule.figure)
-    ][:1]
+    )
     rng = random.Random(rule.name)
     for _ in range(50):
         parts = Parts(*(rng.randrange(1 << rng.randrange(1, 45)) for _ in Parts._fields))
@@ -588,45 +603,45 @@ def test_what_is_too_much_is_what_is_printed_where_only_the_code_does_not_fit(fo
     assert finding.needed_bytes - finding.capacity_bytes == finding.over_bytes
 
 
-def test_what_is_too_much_is_as_printed_where_the_capacity_is_rounded(con):
+def test_what_is_too_much_is_as_printed_where_the_capacity_is_rounded(con, held):
     """A limit of somebody's own is known to 5 MiB: where the message says what is too much, that counts."""
     text = log("libtpu-0.0.33/xent").read_text().replace("15.75G", "15.73G").replace("by 6.22G", "by 6.24G")
     [message] = [one for one in read_messages(io.BytesIO(text.encode())) if one.is_failure]
-    [finding] = explain(con, [message], held(con, "libtpu-0.0.33/xent"))
+    [finding] = explain(con, [message], held("libtpu-0.0.33/xent"))
     assert (23_593_254_912, nominal("6.24G")) == (finding.needed_bytes, finding.over_bytes)
 
 
 @pytest.mark.parametrize(("capacity", "is_estimate"), [("15.75G", False), ("15.73G", True)])
-def test_what_is_too_much_is_an_estimate_where_nothing_says_it(con, capacity: str, is_estimate: bool):
+def test_what_is_too_much_is_an_estimate_where_nothing_says_it(con, held, capacity: str, is_estimate: bool):
     """A sentence of a later release does not print it, and a limit of somebody's own is known to 5 MiB."""
     text = log("libtpu-0.0.42.1/outputs_wide").read_text().replace("15.75G", capacity)
     text = text.replace("by 16.27G", "by 16.29G") if is_estimate else text  # what the report in the log says
     [message] = [one for one in read_messages(io.BytesIO(text.encode())) if one.is_failure]
-    [finding] = explain(con, [message], held(con, "libtpu-0.0.42.1/outputs_wide"))
+    [finding] = explain(con, [message], held("libtpu-0.0.42.1/outputs_wide"))
     assert (is_estimate, is_estimate) == (finding.is_over_estimate, record(finding)["is_over_estimate"])
     said = oom_text([finding], [], "table").splitlines()[2]
     assert said.endswith(f"HBM of {capacity}, {'about ' if is_estimate else ''}16.3 GiB too much.")
 
 
-def test_what_the_program_takes_itself_speaks_against_no_dump(con):
+def test_what_the_program_takes_itself_speaks_against_no_dump(con, held):
     """Its global memory is in the main figure and in no dump: the temporaries tell the dump, of several, too."""
     text = with_global(log("libtpu-0.0.33/xent").read_text())
     [message] = [one for one in read_messages(io.BytesIO(text.encode())) if one.is_failure]
     for names in (["libtpu-0.0.33/xent"], ["libtpu-0.0.33/xent", "libtpu-0.0.33/kv"]):
-        [finding] = explain(con, [message], held(con, *names))
+        [finding] = explain(con, [message], held(*names))
         assert ("jit_lm_head_loss", None) == (finding.dump["program_name"], finding.doubt)
         assert (None, 23_593_239_040) == (finding.needed_bytes, finding.parts["temporaries"])
     assert "besides, which is in no dump: global 260.02M." in oom_text([finding], [], "table")
-    [finding] = explain(con, [message], held(con, "libtpu-0.0.33/kv"))
+    [finding] = explain(con, [message], held("libtpu-0.0.33/kv"))
     assert "its bytes are not the sum of what was used" == finding.doubt
 
 
 @pytest.mark.parametrize("is_beside", [False, True])
-def test_a_dump_of_the_module_with_other_sizes_is_doubted(con, is_beside: bool):
+def test_a_dump_of_the_module_with_other_sizes_is_doubted(con, held, is_beside: bool):
     """A step that fitted yesterday has the name of the one that fails; a file beside it would say that it failed."""
     text = log("libtpu-0.0.52/temps").read_text().replace("28.15G", "36.15G")
     [message] = [one for one in read_messages(io.BytesIO(text.encode())) if one.is_failure]
-    [dump] = held(con, "libtpu-0.0.52/temps")
+    [dump] = held("libtpu-0.0.52/temps")
     assert dump["module_name"] == message.module
     dump = {**dump, "has_failed": is_beside}
     [finding] = explain(con, [message], [dump])
@@ -635,11 +650,11 @@ def test_a_dump_of_the_module_with_other_sizes_is_doubted(con, is_beside: bool):
     assert [] == [one for one in without_message([finding], [dump]) if not is_beside]
 
 
-def test_of_two_failures_of_one_module_each_has_its_own_dump_or_none(con):
+def test_of_two_failures_of_one_module_each_has_its_own_dump_or_none(con, held):
     """The step failed, was made smaller and failed again: the dump of one of them explains nothing of the other."""
     text = log("libtpu-0.0.52/temps").read_text()
     both = io.BytesIO(f"{text}\n{text.replace('28.15G', '36.15G')}".encode())
-    [dump] = held(con, "libtpu-0.0.52/temps")
+    [dump] = held("libtpu-0.0.52/temps")
     messages = [one for one in read_messages(both) if one.is_failure]
     found = explain(con, messages, [{**dump, "has_failed": True}])
     said = "its bytes are not the sum of what was used, but of what another message says was"
@@ -678,25 +693,25 @@ def test_another_figure_of_fragmentation_is_told_beside_ours(found):
         ("allocate 5.00GiB. [executable_name='jit_decode_step']", None),
     ],
 )
-def test_a_dump_without_an_allocation_of_the_size_is_doubted(con, said: str, doubt: str | None):
+def test_a_dump_without_an_allocation_of_the_size_is_doubted(con, held, said: str, doubt: str | None):
     """What fails while it runs may be of any program, or of none: the only dump there is not taken for its own."""
     data = io.BytesIO(f"RESOURCE_EXHAUSTED: Out of memory while trying to {said}".encode())
-    [finding] = explain(con, list(read_messages(data)), held(con, "libtpu-0.0.33/kv"))
+    [finding] = explain(con, list(read_messages(data)), held("libtpu-0.0.33/kv"))
     assert (doubt, doubt is None) == (finding.doubt, bool(finding.values))
 
 
 @pytest.mark.parametrize(("size", "doubt"), [("8.00G", None), ("2.00G", "it has no allocation of 2.00G")])
-def test_a_failure_of_a_tpu_while_it_runs_is_about_an_allocation(con, size: str, doubt: str | None):
+def test_a_failure_of_a_tpu_while_it_runs_is_about_an_allocation(con, held, size: str, doubt: str | None):
     """So of several dumps about the one that has it; and it is said what was free."""
     data = f"RESOURCE_EXHAUSTED: Attempting to allocate {size}. That was not possible. There are 3.12G free."
     messages = list(read_messages(io.BytesIO(data.encode())))
-    [finding] = explain(con, messages, held(con, "libtpu-0.0.33/kv"))
+    [finding] = explain(con, messages, held("libtpu-0.0.33/kv"))
     assert (doubt, True) == (finding.doubt, "Free was 3.12G." in oom_text([finding], [], "table"))
-    [among] = explain(con, messages, held(con, "libtpu-0.0.33/kv", "libtpu-0.0.33/xent"))
+    [among] = explain(con, messages, held("libtpu-0.0.33/kv", "libtpu-0.0.33/xent"))
     assert (finding.dump if doubt is None else None) == among.dump
 
 
-def test_how_many_there_are_is_told_where_the_first_are_shown(con, found):
+def test_how_many_there_are_is_told_where_the_first_are_shown(con, held, found):
     """Of values at the peak, of the values that a change is about, of what a kernel lists, and of ranks."""
     told = record(found("libtpu-0.0.33/xent"))
     assert (12, 10) == (told["value_count"], len(told["values"]))
@@ -706,7 +721,7 @@ def test_how_many_there_are_is_told_where_the_first_are_shown(con, found):
     [kernel] = failures(log("libtpu-0.0.33/pal"))
     kernel.allocations *= 6
     kernel.ranks = [f"[rank{number}]:" for number in range(9)]
-    [finding] = explain(con, [kernel], held(con, "libtpu-0.0.33/pal"))
+    [finding] = explain(con, [kernel], held("libtpu-0.0.33/pal"))
     said = " ".join(oom_text([finding], [], "table").split())
     assert (12, 10) == (record(finding)["value_count"], len(finding.values))
     assert "Of its 12 allocations the first 10 are shown." in said

@@ -8,6 +8,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import pytest
@@ -68,19 +69,20 @@ class Bucket:
 
     def names(self, prefix: str) -> set[str]:
         """Return the last parts of the keys in the bucket that begin so."""
-        pages = self._client().get_paginator("list_objects_v2").paginate(Bucket="lake", Prefix=prefix)
+        pages = self._client.get_paginator("list_objects_v2").paginate(Bucket="lake", Prefix=prefix)
         return {one["Key"].rpartition("/")[2] for page in pages for one in page.get("Contents", ())}
 
     def put(self, key: str, data: bytes = b"") -> None:
         """Put an object into the bucket."""
-        self._client().put_object(Bucket="lake", Key=key, Body=data)
+        self._client.put_object(Bucket="lake", Key=key, Body=data)
 
     def take(self, key: str) -> bytes:
         """Remove an object, and return what was in it."""
-        data = self._client().get_object(Bucket="lake", Key=key)["Body"].read()
-        self._client().delete_object(Bucket="lake", Key=key)
+        data = self._client.get_object(Bucket="lake", Key=key)["Body"].read()
+        self._client.delete_object(Bucket="lake", Key=key)
         return data
 
+    @cached_property
     def _client(self):
         import boto3
 

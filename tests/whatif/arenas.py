@@ -1,9 +1,8 @@
 """Random memory spaces, and what edits do to them by brute force: every byte at every position of the schedule."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import suppress
-from itertools import permutations
 
 from bufferhouse.whatif.edits import Edit
 from bufferhouse.whatif.plan import NoCandidate, Plan
@@ -146,11 +145,14 @@ def possible_edits(space: Space, random_: random.Random) -> list[Edit]:
     return edits
 
 
-def taken_edits(space: Space, random_: random.Random) -> Iterator[tuple[Edit, Plan]]:
-    """Yield those of the possible edits that a space takes, each with a plan of it alone."""
+def taken_edits(
+    space: Space, random_: random.Random, *, kinds: Container[str] | None = None
+) -> Iterator[tuple[Edit, Plan]]:
+    """Yield those of the possible edits, or of some kinds of them, that a space takes, each with a plan of it alone."""
     for edit in possible_edits(space, random_):
-        with suppress(NoCandidate):
-            yield edit, Plan(space).apply([edit])
+        if kinds is None or edit.kind in kinds:
+            with suppress(NoCandidate):
+                yield edit, Plan(space).apply([edit])
 
 
 def alive(space: Space, edits: list[Edit]) -> Bytes:
@@ -229,27 +231,29 @@ def smallest_arena(bodies, alignment: int) -> int:
 
     Every best placement can be written so: sort its bodies by where they begin.
     """
-    best = None
-    for order in permutations(bodies):
-        placed = []
-        for body in order:
+    meeting = {(one.number, other.number): _meeting(one, other) for one in bodies for other in bodies}
+
+    def clashes(body, offset: int, other, at: int) -> bool:
+        pairs = meeting[body.number, other.number]
+        return any(offset + one.begin < at + two.end and at + two.begin < offset + one.end for one, two in pairs)
+
+    def best_of(placed, high: int, best: int | None) -> int | None:
+        """The height of the best placement that begins so, or what is known already where none is better."""
+        if best is not None and high >= best:
+            return best
+        waiting = [body for body in bodies if all(body is not other for other, _ in placed)]
+        if not waiting:
+            return high
+        for body in waiting:
             offset = 0
-            while any(_clash(body, offset, other, at) for other, at in placed):
+            while any(clashes(body, offset, other, at) for other, at in placed):
                 offset += alignment
-            placed.append((body, offset))
-            if best is not None and offset + body.end >= best:
-                break
-        else:
-            best = max((offset + body.end for body, offset in placed), default=0)
-    return best or 0
+            best = best_of([*placed, (body, offset)], max(high, offset + body.end), best)
+        return best
+
+    return best_of([], 0, None) or 0
 
 
-def _clash(body, offset, other, at) -> bool:
-    return any(
-        one.start < two.stop
-        and two.start < one.stop
-        and offset + one.begin < at + two.end
-        and at + two.begin < offset + one.end
-        for one in body.pieces
-        for two in other.pieces
-    )
+def _meeting(one, other) -> list[tuple]:
+    """The pieces of two bodies that are alive at the same moment."""
+    return [(a, b) for a in one.pieces for b in other.pieces if a.start < b.stop and b.start < a.stop]
