@@ -5,6 +5,7 @@ import hashlib
 import re
 import shutil
 from datetime import UTC, datetime
+from operator import itemgetter
 from pathlib import Path
 
 import duckdb
@@ -146,7 +147,8 @@ def test_padding_parts_sum_to_the_occupied_bytes(example_fleet: Fleet):
     for record in records:
         parts = ("element_bytes", "layout_padding_bytes", "slack_bytes", "tuple_table_bytes")
         assert record["occupied_bytes"] == sum(record[part] for part in parts)
-    newest = {(s.platform, s.track, s.memory_space): s.runs[-1]["run_id"] for s in example_fleet.spaces}
+    series_key = itemgetter("platform", "track", "memory_space")
+    newest = {series_key(space.facts): space.runs[-1]["run_id"] for space in example_fleet.spaces}
     assert {newest["tpu", "release", 0], newest[None, "seeds", 0]} == {record["run_id"] for record in records}
 
 
@@ -185,7 +187,7 @@ def test_the_page_is_small(example_page: str):
 def test_charts_can_be_drawn(example_fleet: Fleet):
     """Every table with movers has a chart that Vega draws from the page's rows, each mover with its line and label."""
     charts = [(space, chart) for space in example_fleet.spaces if (chart := trend_chart(space, title(space)))]
-    assert [space for space in example_fleet.spaces if space.moved_count] == [space for space, _ in charts]
+    assert [space for space in example_fleet.spaces if space.facts["moved_count"]] == [space for space, _ in charts]
     for space, chart in charts:
         rows = []
         for record in example_fleet.answers[chart.source].records:
