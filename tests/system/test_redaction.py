@@ -123,22 +123,29 @@ def test_a_name_with_a_line_feed_forges_no_line(tmp_path: Path):
     assert [*expected, f"removed run {escaped}"] == told
 
 
-def test_logs_of_flows_tell_no_secret():
-    """A record of Prefect's loggers is redacted when it is made, its traceback too; those of others stay."""
+def logged(error: Exception, found: object, *names: str) -> list[str]:
+    """What loggers of these names write of an error that was raised, with its traceback."""
     import flows  # noqa: F401  sets how records are made
 
     heard: list[str] = []
     handler = logging.Handler()
     handler.emit = lambda record: heard.append(logging.Formatter().format(record))
-    for name in ("prefect.flow_runs.test", "others.test"):
+    for name in names:
         logger = logging.getLogger(name)
         logger.propagate = False
         logger.addHandler(handler)
         try:
-            raise ValueError(f"password={SECRET} {CONTROLS}")
-        except ValueError:
-            logger.exception("found %s", f"http://u:{SECRET}@h")
+            raise error
+        except type(error):
+            logger.exception("found %s", found)
         logger.removeHandler(handler)
+    return heard
+
+
+def test_logs_of_flows_tell_no_secret():
+    """A record of Prefect's loggers is redacted when it is made, its traceback too; those of others stay."""
+    error = ValueError(f"password={SECRET} {CONTROLS}")
+    heard = logged(error, f"http://u:{SECRET}@h", "prefect.flow_runs.test", "others.test")
     assert 2 == len(heard)
     assert (False, True) == tuple(SECRET in text for text in heard)
     assert "" == obeyed(heard[0])
@@ -146,21 +153,10 @@ def test_logs_of_flows_tell_no_secret():
 
 def test_the_log_of_a_server_tells_no_address_of_a_hook():
     """Nobody has told it what is secret there; what a flow run asks is the server itself."""
-    import flows  # noqa: F401  sets how records are made
-
     request = httpx.Request("POST", f"https://hooks.example.com/services/T1/{SECRET}?a=b")
-    heard: list[str] = []
-    handler = logging.Handler()
-    handler.emit = lambda record: heard.append(logging.Formatter().format(record))
-    for name in ("prefect.server.test", "prefect.flow_runs.test"):
-        logger = logging.getLogger(name)
-        logger.propagate = False
-        logger.addHandler(handler)
-        try:
-            httpx.Response(500, request=request).raise_for_status()
-        except httpx.HTTPStatusError as error:
-            logger.exception("found %s", error)
-        logger.removeHandler(handler)
+    with pytest.raises(httpx.HTTPStatusError) as refused:
+        httpx.Response(500, request=request).raise_for_status()
+    heard = logged(refused.value, refused.value, "prefect.server.test", "prefect.flow_runs.test")
     assert [0, 2] == [text.count(SECRET) for text in heard]
     assert 2 == heard[0].count("500 Internal Server Error' for url 'https://hooks.example.com/***'")
 
