@@ -4,7 +4,7 @@ import duckdb
 
 from bufferhouse.errors import UsageError
 from bufferhouse.query.hints import none_loaded, none_read
-from bufferhouse.query.statements import ask
+from bufferhouse.query.statements import Record, ask
 from bufferhouse.report.text.figures import sentence
 
 _SHOWN_REJECTS = 10
@@ -13,21 +13,22 @@ _SHOWN_REJECTS = 10
 class NothingToShow(UsageError):
     """The warehouse has no dump for the report: exit 2, and a page with --html.
 
-    `what` is missing, and `why`. `overview` and `rejects` are what the warehouse of the connection holds: the record of
-    `fleet_overview`, and those of `fleet_rejects`.
+    `what` is missing, and `why`. `overview` and `rejects` are what the warehouse holds: the record of `fleet_overview`,
+    and those of `fleet_rejects`.
     """
 
-    def __init__(self, con: duckdb.DuckDBPyConnection, what: str, why: str) -> None:
+    def __init__(self, what: str, why: str, overview: Record, rejects: list[Record]) -> None:
         super().__init__(f"{what}: {why}")
-        self.what, self.why = what, why
-        [self.overview] = ask(con, "fleet_overview").records
-        self.rejects = ask(con, "fleet_rejects", rejects=_SHOWN_REJECTS).records
+        self.what, self.why, self.overview, self.rejects = what, why, overview, rejects
 
 
-def nothing_of(con: duckdb.DuckDBPyConnection, what: str) -> NothingToShow:
-    """Return the error for a warehouse, or sources, without any dump: why it has none, and the way out."""
-    [facts] = ask(con, "fleet_overview").records
-    return NothingToShow(con, what, none_read(con, facts["reject_count"]) if facts["run_count"] else none_loaded(con))
+def nothing_of(con: duckdb.DuckDBPyConnection, what: str, why: str | None = None) -> NothingToShow:
+    """Return the error for a warehouse, or sources: what is missing and `why`, else why there is no dump at all."""
+    [overview] = ask(con, "fleet_overview").records
+    rejects = ask(con, "fleet_rejects", rejects=_SHOWN_REJECTS).records
+    if why is None:
+        why = none_read(con, overview["reject_count"]) if overview["run_count"] else none_loaded(con)
+    return NothingToShow(what, why, overview, rejects)
 
 
 def nothing_page(nothing: NothingToShow) -> str:

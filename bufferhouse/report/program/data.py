@@ -12,7 +12,7 @@ import duckdb
 from bufferhouse.errors import UsageError, counted
 from bufferhouse.query.hints import REJECTS, lister_of_programs
 from bufferhouse.query.statements import Answer, Record, ask, ask_each
-from bufferhouse.report.nothing import NothingToShow, nothing_of
+from bufferhouse.report.nothing import nothing_of
 from bufferhouse.report.opening import ROUNDED, Answers, find_run, opened, rounded_from
 from bufferhouse.report.program.savings import MAPPED, savings_of
 from bufferhouse.report.text.figures import printable, some_of
@@ -244,7 +244,7 @@ def _dump(con: duckdb.DuckDBPyConnection, dumps: Sequence[Record], run_id: int |
     if run["dump_count"]:
         raise UsageError(f"run {shown!r} has no dump of it; {others}")
     why = f"{counted(run['reject_count'], 'reject')} ({REJECTS}); {others}"
-    raise NothingToShow(con, f"run {shown!r} has no dump of any program", why)
+    raise nothing_of(con, f"run {shown!r} has no dump of any program", why)
 
 
 def spaces_of(answers: dict[str, Answer]) -> list[Space]:
