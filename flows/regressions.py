@@ -1,6 +1,7 @@
 """The flow `regressions`: compare the two newest runs of each platform, track and device.
 
-Growth is an event, and so is a donation that was taken before and is lost after.
+A program that is not in the run before is compared with the newest earlier run that has it: one refused dump would
+hide its growth. Growth is an event, and so is a donation that was taken before and is lost after.
 """
 
 import time
@@ -88,12 +89,21 @@ def _why_none(con: duckdb.DuckDBPyConnection) -> str:
 def compare(
     warehouse: str, before: str, after: str, run_ids: tuple[int, int], metric: str, wait_seconds: float
 ) -> Held:
-    """Compare two runs by their ids: a folder may call its run `latest`, which as a word means another."""
+    """Return the comparison of two runs, and those with earlier runs of the programs that the run before has not.
+
+    Runs are given by their ids: a folder may call its run `latest`, which as a word means another.
+    """
     with opened(address_of(warehouse), (), wait_seconds) as (con, name, note):
-        comparison = comparison_of(con, *run_ids, warehouse=name, note=note, metric=metric)
-    if len(comparison.answers["compare_runs"].records) < len(run_ids):
-        raise UsageError(f"run {printable(before)} or {printable(after)} was removed before it was compared")
-    return Held(comparison)
+        told = {"warehouse": name, "note": note, "metric": metric}
+        comparison = comparison_of(con, *run_ids, **told)
+        if len(comparison.answers["compare_runs"].records) < len(run_ids):
+            raise UsageError(f"run {printable(before)} or {printable(after)} was removed before it was compared")
+        before_id, after_id = run_ids
+        earlier = ask(con, "earlier_runs", before_run_id=before_id, after_run_id=after_id).records
+        returned = [
+            comparison_of(con, one["run_id"], after_id, program_ids=one["program_ids"], **told) for one in earlier
+        ]
+    return Held([comparison, *returned])
 
 
 @flow(name="regressions", flow_run_name=lambda: f"regressions {datetime.now(UTC):%Y-%m-%d %H:%M:%S}", **TOLD)
@@ -109,8 +119,9 @@ def regressions(
 ) -> State:
     """Compare the newest run of each platform, track and device with the one before it.
 
-    Programs that grew over the limit and were not accepted are an event `bufferhouse.regression` for each pair of runs,
-    donations that are lost an event `bufferhouse.lost-donation`, however few bytes they are of.
+    A program that the run before has not is compared with the newest earlier run that has it. Programs that grew over
+    the limit and were not accepted are an event `bufferhouse.regression` for each pair of runs, donations that are lost
+    an event `bufferhouse.lost-donation`, however few bytes they are of.
     The artifact `regressions` shows the comparisons with their causes, `regressions-summary` the counts.
 
     Args:
@@ -140,9 +151,9 @@ def regressions(
         for runs in newest:
             names = runs["before_run_name"], runs["after_run_name"]
             run_ids = runs["before_run_id"], runs["after_run_id"]
-            comparison = compare(path, *names, run_ids, metric, wait).value
-            verdict = judge(comparison.rows, threshold, accepted, mode, is_partial=comparison.is_partial)
-            found.append((comparison, verdict))
+            for comparison in compare(path, *names, run_ids, metric, wait).value:
+                verdict = judge(comparison.rows, threshold, accepted, mode, is_partial=comparison.is_partial)
+                found.append((comparison, verdict))
     except EXPECTED as error:
         return Failed(message=or_wait(error, "wait_seconds"), data=error)
     except Exception as error:
@@ -151,12 +162,14 @@ def regressions(
     # An entry is stale if no comparison needs it, and each of them could be made.
     could_judge = bool(found) and all(verdict.compared_count for _, verdict in found)
     stale = [entry for entry in accepted if could_judge and all(entry in verdict.stale for _, verdict in found)]
-    sides = [side for comparison, _ in found for side in (comparison.before, comparison.after)]
+    sides = [side for one, _ in found if not one.is_part for side in (one.before, one.after)]
     refused = {side["run_name"]: side["refused_dump_count"] for side in sides if side["refused_dump_count"]}
     parts = []
     for comparison, verdict in found:
         _tell(comparison, verdict, str(threshold))
         _tell_lost_donations(comparison)
+        if comparison.is_part and not _has_changed(comparison):
+            continue
         gate = gate_sections(comparison, verdict._replace(stale=[]), threshold)
         explain = offender_records(comparison, verdict) or None
         parts.append(markdown_text(title(comparison), [*gate, *compare_sections(comparison, explain=explain)]))
@@ -194,6 +207,10 @@ def _programs(comparison: Comparison, rows: Iterable[Compared]) -> int:
     """Return how many programs some rows are of: a program has a row for each of its memory spaces."""
     keys = {row.key for row in rows}
     return programs_of([record for record in comparison.programs if key_of(record) in keys])
+
+
+def _has_changed(comparison: Comparison) -> bool:
+    return bool(comparison.lost_donations) or any(row.delta_bytes or row.is_unknown for row in comparison.rows)
 
 
 def _compared(comparison: Comparison, verdict: Verdict) -> Iterable[Compared]:

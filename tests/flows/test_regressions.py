@@ -236,6 +236,29 @@ def test_refused_dumps_are_told(prefect_server, tmp_path, told):
     assert ("1", "1") == (said["dumps refused in these runs"], said["newer runs, all dumps refused"])
 
 
+def test_growth_across_a_night_without_the_program_is_told(prefect_server, tmp_path, told):
+    """Its dump was refused in that night, or the night did not compile it: it is compared with the night before."""
+    path = tmp_path / "warehouse.duckdb"
+
+    for day, grown in enumerate([0, 0, 2**26], 1):
+        folder = tmp_path / f"n{day}"
+        _, g, h = write_dumps(folder, [1, 2, 3], lambda number, grown=grown: small_dump(number + (number == 2) * grown))
+        g = g.rename(g.with_name(g.name.replace("jit_f", "jit_g")))
+        h = h.rename(h.with_name(h.name.replace("jit_f", "jit_h")))
+        if day == 2:
+            g.write_text(f"{g.read_text()}\ndamaged\n")
+            h.unlink()
+        (folder / "run.json").write_text(json.dumps({"started_at": f"2026-11-0{day}T00:00:00Z"}))
+        run_ingest([str(folder)], path)
+    state = flows.regressions.regressions(warehouse=str(path), return_state=True)
+    assert "1 regression in 2 comparisons; not compared, as they were refused: 1 dump of n2" == state.message
+    [(run, before, _, offenders)] = told
+    assert ("n3", "n1", [2**26]) == (run, before, [one["delta_bytes"] for one in offenders])
+    left = artifacts(state)
+    assert ["n2 → n3", "n1 → n3"] == re.findall(r"^# (.*)$", left["regressions"], re.M)
+    assert "3" == figures(left["regressions-summary"])["programs compared"]
+
+
 def test_a_refused_run_is_told_until_a_newer_one_of_its_track_is_there(prefect_server, tmp_path, told):
     """Another track that brings nothing any more does not make it newer than what is compared."""
     path = tmp_path / "warehouse.duckdb"
