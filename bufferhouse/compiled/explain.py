@@ -24,7 +24,7 @@ from bufferhouse.report.program.text import program_text
 from bufferhouse.report.text.figures import human_bytes
 from bufferhouse.report.whatif.data import read_change
 from bufferhouse.report.whatif.text import change_text
-from bufferhouse.sources.run import RUN_FILE
+from bufferhouse.sources.run import PLATFORMS, RUN_FILE
 from bufferhouse.whatif.edits import read_edit
 
 _SHOWN_HEIGHT = 900  # pixels of a page in a notebook
@@ -204,7 +204,7 @@ def _describe(folder: Path, compiled: Any) -> None:
         if device.platform == "tpu":
             facts |= {"compiler": "libtpu", "compiler_version": _version("libtpu")}
     known = {name: value for name, value in facts.items() if value}
-    if known.get("platform") not in ("cpu", "gpu", "tpu"):
+    if known.get("platform") not in PLATFORMS:
         known.pop("platform", None)
     (folder / RUN_FILE).write_text(json.dumps(known), encoding="utf-8")
 

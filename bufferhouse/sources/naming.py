@@ -7,7 +7,7 @@ from typing import Any
 from bufferhouse.errors import UsageError, whole_number
 from bufferhouse.sources.directory import Entry
 from bufferhouse.sources.found import FoundRun
-from bufferhouse.sources.run import NUMBERS, SOURCES, TEXTS, Places, Run, RunFault, moment_of, relative_to
+from bufferhouse.sources.run import NUMBERS, SOURCES, TEXTS, Places, Run, RunFault, moment_of, relative_to, text_of
 
 _TOKEN = re.compile(r"\{(\w+)\}|\*\*/|\*\*|\*|\?|[^*?{}]+|[{}]")
 WILD = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
@@ -105,6 +105,6 @@ def _tell(run: Run, key: str, value: str) -> None:
     elif key in NUMBERS:
         run.facts.setdefault(key, whole_number(value, where))
     elif key in TEXTS:
-        run.facts.setdefault(key, value)
+        run.facts.setdefault(key, text_of(key, value))
     else:
         run.labels.setdefault(key, value)

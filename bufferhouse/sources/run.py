@@ -26,6 +26,7 @@ TEXTS = ("compiler", "compiler_version", "compiler_revision", "platform", "track
          "git_revision", "host")  # fmt: skip
 NUMBERS = ("device_memory_bytes", "device_count")
 KEYS = ("run_name", *TEXTS, *NUMBERS, "started_at", "labels")
+PLATFORMS = ("cpu", "gpu", "tpu")
 _MOST_UNREAD_KEYS = 8  # that are named; a file has room for thousands
 
 
@@ -181,9 +182,10 @@ def make_run(
 ) -> Run:
     """Return a run from all that is known about it; `started_at` takes the best source there is."""
     labels = dict(labels or {})
-    facts = {key: value for key, value in content.items() if key in (*TEXTS, *NUMBERS) and value is not None}
+    facts = {key: value for key, value in content.items() if key in NUMBERS and value is not None}
     # `--label track=nightly` names columns as well as free labels.
-    facts.update({key: labels.pop(key) for key in list(labels) if key in TEXTS})
+    said = {**content, **{key: labels.pop(key) for key in list(labels) if key in TEXTS}}
+    facts |= {key: text_of(key, value) for key, value in said.items() if key in TEXTS and value is not None}
     for key in [key for key in labels if key in NUMBERS]:
         facts[key] = whole_number(labels.pop(key), f"--label {key}")
     given = labels.pop("started_at", None)
@@ -198,6 +200,11 @@ def make_run(
     all_labels = {**(content.get("labels") or {}), **labels}
     unread = [key for key in content if key not in KEYS]
     return Run(name, root, started_at, source, facts, all_labels, unread_keys=unread)
+
+
+def text_of(key: str, value: str) -> str:
+    """Return the value of a fact of TEXTS; some frameworks write the platforms that dumps name in capitals."""
+    return value.lower() if key == "platform" and value.lower() in PLATFORMS else value
 
 
 def moment_of(text: str, where: str) -> datetime:

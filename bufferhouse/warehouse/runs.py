@@ -13,7 +13,7 @@ import duckdb
 
 from bufferhouse.engine.sql import execute, transaction
 from bufferhouse.errors import UsageError, did_you_mean, whole_number
-from bufferhouse.sources.run import NUMBERS, SOURCES, TEXTS, Run, moment_of
+from bufferhouse.sources.run import NUMBERS, SOURCES, TEXTS, Run, moment_of, text_of
 from bufferhouse.warehouse.run_names import check_new_name, find
 from bufferhouse.warehouse.warehouse import Warehouse
 
@@ -87,7 +87,7 @@ def _set_facts(warehouse: Warehouse, name: str, facts: dict[str, str]) -> str:
         elif key in NUMBERS:
             changes[key] = whole_number(value, key) if value else None
         elif key in TEXTS:
-            changes[key] = value or None
+            changes[key] = text_of(key, value) or None
         elif way_out := _KEPT.get(key):
             raise UsageError(f"{key} cannot be set; {way_out}")
         elif key == _LABEL:

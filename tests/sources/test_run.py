@@ -9,6 +9,7 @@ import pytest
 
 from bufferhouse.errors import UsageError
 from bufferhouse.sources.discover import discover
+from bufferhouse.sources.naming import Named, check_pattern
 from bufferhouse.sources.run import make_run, names_by_place, read_run_file
 from tests.command_line import call
 from tests.ingests import ingest
@@ -163,6 +164,23 @@ def test_run_and_label_of_the_command_line(warehouse, tmp_path):
     assert 0 == call("ingest", tmp_path / "run", "--warehouse", warehouse, *words).code
     found = rows(warehouse, "SELECT run_name, started_at, started_at_source, platform FROM raw.runs")
     assert [("mine", datetime(2026, 1, 2, tzinfo=UTC), "given", "tpu")] == found
+
+
+def test_a_platform_in_capitals_is_the_one_that_dumps_name(warehouse, tmp_path):
+    """In run.json, in a label, in a path, and set later; any other text stays as it is."""
+    words = ["--warehouse", warehouse]
+    write_run(tmp_path / "a", {"platform": "GPU"}, PLAIN)
+    write_run(tmp_path / "b", None, PLAIN)
+    write_run(tmp_path / "Tpu" / "c", None, PLAIN)
+    write_run(tmp_path / "d", {"platform": "METAL"}, PLAIN)
+    assert 0 == call("ingest", tmp_path / "a", tmp_path / "d", *words).code
+    assert 0 == call("ingest", tmp_path / "b", *words, "--label", "platform=TPU").code
+    named = discover([str(tmp_path)], places=Named(check_pattern("{platform}/{run}/module_*"), {})).runs
+    assert ["tpu"] == [run.facts["platform"] for run in named.values()]
+    query = "SELECT run_name, platform FROM raw.runs ORDER BY 1"
+    assert [("a", "gpu"), ("b", "tpu"), ("d", "METAL")] == rows(warehouse, query)
+    assert 0 == call("runs", "set", "b", "platform=CPU", *words).code
+    assert ("b", "cpu") == rows(warehouse, query)[1]
 
 
 @pytest.mark.parametrize(
