@@ -51,12 +51,13 @@ CHIPS = {
 
 
 def chip_of(name: str) -> Chip:
-    """Return the chip of a name.
+    """Return the chip of a name; a TPU may be called as runs call it, such as `TPU7x`.
 
     Raises:
         UsageError: it is not known; the message names those that are.
     """
-    found = CHIPS.get(name.lower())
+    word = name.lower()
+    found = CHIPS.get(word) or next((chip for chip in CHIPS.values() if word in map(str.lower, chip.kinds)), None)
     if found is None:
         raise UsageError(
             f"--chip: expected one of {', '.join(CHIPS)}, found {name!r}{did_you_mean(name, CHIPS)}; "

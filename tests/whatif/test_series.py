@@ -7,7 +7,7 @@ import pytest
 
 from bufferhouse.messages.figures import printed
 from bufferhouse.paths import CHECKOUT
-from bufferhouse.whatif.chips import CHIPS
+from bufferhouse.whatif.chips import CHIPS, chip_of
 from bufferhouse.whatif.series import Point, Series, fitting, numbered
 from tests.command_line import call
 from tests.samples import unpack
@@ -211,6 +211,12 @@ def test_what_the_compiler_refused_does_not_fit(corpus, tmp_path):
             assert tried[point["number"]] == (point["room_bytes"] >= 0), (program, point)
         largest = max(batch for batch, compiled in tried.items() if compiled)
         assert series["largest_measured"] <= largest <= series["largest_interpolated"] < series["next_measured"]
+
+
+def test_a_chip_is_found_by_what_runs_call_it():
+    """JAX calls some TPUs by other names than most people do."""
+    words = ("v5e", "V5E", "TPU v5 lite", "tpu v5e", "tpu7x", "TPU v5")
+    assert ["v5e", "v5e", "v5e", "v5e", "v7x", "v5p"] == [chip_of(word).name for word in words]
 
 
 def test_a_chip_has_the_memory_that_the_models_know():
