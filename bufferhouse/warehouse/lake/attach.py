@@ -13,7 +13,6 @@ from bufferhouse.engine.journal import HEADER_BYTES, guard, roll_back
 from bufferhouse.engine.sql import quoted
 from bufferhouse.errors import UsageError, WarehouseError, WarehouseFull, WarehouseInUse, unwritable
 from bufferhouse.warehouse.address import ROOT, LakeAddress
-from bufferhouse.warehouse.batch_catalog import CATALOG
 from bufferhouse.warehouse.lake import extensions
 
 LAKE = "bufferhouse_lake"  # the database of a lake in its connection
@@ -120,6 +119,8 @@ def _is_rolled_back(address: LakeAddress, wait: float) -> bool:
 
 def clear_away(con: duckdb.DuckDBPyConnection) -> None:
     """Clear away what a try before has left that broke off with the catalog: the batch, which may still be in use."""
+    from bufferhouse.warehouse.batch_catalog import CATALOG  # and with it Polars, which a reader does without
+
     con.execute(f"USE {LAKE}; DETACH DATABASE IF EXISTS {CATALOG}")
 
 
