@@ -57,6 +57,7 @@ _STATES = Table(
         _CHANGED_ID,
     ),
 )
+_ANY = {"TIMESTAMP WITH TIME ZONE": "epoch", "BIGINT[]": "[]", "VARCHAR[]": "[]"}  # a value of a type; else 0 is one
 MODEL_LOADS = Table(
     "appended.model_loads",
     "The loads whose dumps a stored model, or a table that is to become one, has its rows for.",
@@ -247,6 +248,19 @@ def check_models(con: duckdb.DuckDBPyConnection, name: str) -> None:
         )
 
 
+def _counted(table: Table) -> list[str]:
+    """Return the statements that have DuckLake count the rows of a new table: there are none.
+
+    Of a table that never had rows DuckLake asks the catalog again for each column of each plan (duckdb/ducklake pull
+    request 1313), which a query of a mart does hundreds of times. Rows of `raw.dumps`, which has some soon, are added
+    only by who has claimed them (sql/lake/claims.sql).
+    """
+    if table.name == "raw.dumps":
+        return []
+    values = ["NULL" if column.is_nullable else quoted(_ANY.get(column.kind, "0")) for column in table.columns]
+    return [f"INSERT INTO {table.name} VALUES ({', '.join(values)})", f"DELETE FROM {table.name}"]
+
+
 def _statements(con: duckdb.DuckDBPyConnection) -> list[str]:
     """Return what turns the tables that are there into those of this version."""
     there = {f"{schema}.{table}" for schema in ("raw", "meta", "appended") for table in table_names(con, schema)}
@@ -254,7 +268,7 @@ def _statements(con: duckdb.DuckDBPyConnection) -> list[str]:
     for table in tables():
         if table.name not in there:
             columns = ", ".join(f"{c.name} {c.kind}{'' if c.is_nullable else ' NOT NULL'}" for c in table.columns)
-            statements += [f"CREATE TABLE {table.name} ({columns})", *comments(table)]
+            statements += [f"CREATE TABLE {table.name} ({columns})", *comments(table), *_counted(table)]
             continue
         old = column_types(con, table.name)
         new = [column for column in table.columns if column.name not in old]

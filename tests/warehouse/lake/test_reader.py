@@ -19,10 +19,10 @@ from bufferhouse.warehouse.lake.build import build_lake
 from bufferhouse.warehouse.lake.files import LakeFiles, _object
 from bufferhouse.warehouse.lake.reader import bound_password, reading_address
 from bufferhouse.warehouse.open import exists, reading, writing
-from tests.command_line import CHECKOUT, call
+from tests.command_line import CHECKOUT, call, run
 from tests.models.small_models import OBSERVATIONS, write_models
 from tests.servers.lake_servers import KEYS
-from tests.warehouse.lake.lakes import moved, needs_lake
+from tests.warehouse.lake.lakes import asked, moved, needs_lake
 from tests.warehouses import load_texts
 
 pytest_plugins = ["tests.servers.lake_servers"]
@@ -49,6 +49,30 @@ def hashes(folder: Path) -> dict[str, str]:
     return {
         str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.rglob("*") if path.is_file()
     }  # fmt: skip
+
+
+def test_a_second_plan_asks_the_catalog_for_no_sizes(lake):
+    """Of a table without rows, neither: a query of a mart names such tables hundreds of times."""
+    question = "EXPLAIN FROM marts.observations_v2"
+    with asked(lake) as con:
+        con.execute(question)
+        con.execute("CALL enable_logging('QueryLog')")
+        con.execute(question)
+        con.execute("CALL disable_logging()")
+        said = [message for (message,) in con.execute("SELECT message FROM duckdb_logs").fetchall()]
+    assert question in said
+    assert [] == [message for message in said if "ducklake_table_stats" in message]
+
+
+def test_a_reader_of_a_lake_loads_no_frames(lake):
+    """Polars takes a third of the time in which a lake is opened."""
+    code = (
+        "import sys\n"
+        "from bufferhouse.warehouse.open import reading\n"
+        f"with reading({str(lake)!r}):\n"
+        "    print('polars' in sys.modules)\n"
+    )
+    assert "False\n" == run(code=code).out
 
 
 def test_a_data_file_is_not_written_over(lake):
