@@ -20,7 +20,7 @@ from bufferhouse.whatif.dead_code import CALLS, DeadCode
 from bufferhouse.whatif.edits import LIVES, SIZES, Edit, chosen, in_order, phase
 from bufferhouse.whatif.narrow import flat_bytes, with_fitting_tiles, with_type
 from bufferhouse.whatif.slots import Slots, slots_of, timeline
-from bufferhouse.whatif.space import ARENA, Output, Space, array_shape
+from bufferhouse.whatif.space import ARENA, HOST, Output, Space, array_shape
 
 # Instructions that cannot run a second time just before a use: they hold computations, talk to the outside, or their
 # result is given.
@@ -621,6 +621,8 @@ class Plan:
 
     def _offload(self, edit: Edit, row: int) -> tuple[str, str]:
         c = self.space.columns
+        if self.space.memory_space == HOST:
+            raise self.refused(edit, row, "is in the memory of the host already")
         if c["role"][row] not in (ARENA, "parameter"):
             raise self.refused(edit, row, f"is of kind {c['role'][row]}: temporaries and parameters can be offloaded")
         at, uses = self._slot(edit, row), self._uses(edit, row)

@@ -16,6 +16,7 @@ from bufferhouse.tabulate.signature import read_signature
 from bufferhouse.whatif.alignment import alignment_of, is_cpu
 
 ARENA = "temp"  # the kind of the allocations that XLA fills by simulating a heap
+HOST = 5  # the memory space of what a device has in the memory of the host (`Layout::kHostMemorySpace`)
 # Both ends of an asynchronous operation (`HloOpcode::kAsyncStart`, `kCopyStart`): the second defines no value.
 _START, _DONE = re.compile(r"-start(?:[.]|$)"), re.compile(r"-done(?:[.]|$)")
 _NUMBER = re.compile(r"[.][0-9.]*$")  # of an instruction, behind the opcode by which it is named

@@ -7,6 +7,7 @@ SELECT
     kind,  -- parameter, output, constant or temp.
     instruction_name AS instruction,  -- Instruction that defines it.
     shape_index,  -- Which part of its result; null = not printed.
+    instruction_name || COALESCE(NULLIF(shape_index, '{}'), '') AS value_name,  -- Instruction and part of its result.
     shape_text AS shape,  -- Shape as printed.
     owned_bytes AS bytes,  -- Bytes of the peak that it owns.
     size_bytes,  -- Its slot.

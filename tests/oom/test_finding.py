@@ -278,6 +278,19 @@ def test_the_values_are_those_of_the_peak(con, found):
         assert one["worth_bytes"] == moments.line.peak - moments.without(gone)
 
 
+def test_values_of_one_instruction_are_told_apart(found):
+    """Two elements of one result stand under the names that `whatif --edit` takes, in text, JSON and advice."""
+    finding = found("libtpu-0.0.42.1/outputs_wide")
+    assert ["fusion.5{1}", "fusion.5{0}"] == [
+        one["value_name"] for one in finding.values if one["instruction"] == "fusion.5"
+    ]
+    lines = oom_text([finding], [], "table").splitlines()
+    assert ["fusion.5{1}", "fusion.5{0}"] == [line.split()[0] for line in lines if line.startswith("fusion.5")]
+    assert [["fusion.2.remat", "fusion.25{1}"]] == [
+        one["of"] for one in found("libtpu-0.0.33/xent").advice if one["kind"] == "rematerialization"
+    ]
+
+
 def test_one_command_answers(tmp_path):
     """Exit 1 where something did not fit; JSON with the keys that are promised, text with the verdict."""
     name = "libtpu-0.0.33/xent"

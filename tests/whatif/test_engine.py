@@ -16,7 +16,7 @@ from bufferhouse.whatif.packing import Body, bodies_of, height, pack, verify
 from bufferhouse.whatif.plan import NoCandidate, Plan
 from bufferhouse.whatif.ranking import rank
 from bufferhouse.whatif.slots import lower_bound, timeline
-from bufferhouse.whatif.space import Space, read_spaces
+from bufferhouse.whatif.space import Space, read_space, read_spaces
 from tests.samples import unpack
 from tests.whatif.arenas import (
     ALIGNMENT,
@@ -397,6 +397,16 @@ def test_nobody_is_advised_to_edit_what_nobody_can():
     ranked = [(target, space, one.applied) for target, space in spaces for one in rank(space).worths]
     assert {"tpu"} == {target for target, _, applied in ranked if applied.edit.kind == "offload"}
     assert [] == [applied for _, space, applied in ranked if space.columns["is_tuple"][applied.row]]
+
+
+def test_what_a_device_has_on_the_host_is_not_offloaded():
+    """In the memory space that a TPU has on the host an offload is refused: it would give back what stays there."""
+    with in_memory([str(CHECKOUT / "tests" / "data" / "host_temporaries")], with_logs=False) as con:
+        [(dump_id,)] = con.execute("SELECT dump_id FROM staging.dumps").fetchall()
+        space = read_space(con, dump_id, 5)
+    [row] = space.rows.values()
+    with pytest.raises(NoCandidate, match="is in the memory of the host already"):
+        compute(space, [Edit("offload", space.name(row), window=1)])
 
 
 def test_who_reads_what_is_read_from_the_dump():

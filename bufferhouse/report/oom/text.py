@@ -33,7 +33,7 @@ _FIGURES = [
 ]
 _PARTS = [Column("name", "part"), Column("bytes", "bytes", "bytes"), Column("bar", "of the capacity", limit=80)]
 _VALUES = [
-    Column("instruction", "value"),
+    Column("value_name", "value"),
     Column("shape", "shape", limit=50),
     Column("bytes", "owned", "bytes"),
     Column("worth_bytes", "worth", "bytes"),
