@@ -41,6 +41,18 @@ _KEPT_OUT = re.compile(
     r'|(?:role|database) "[^"]*" does not exist|permission denied for database'
 )
 _MISSING = re.compile(r"error reading '([^']+)'.* 404 |Cannot open file \"([^\"]+)\": No such file")
+# What DuckDB says of a Parquet file with other bytes than were written. Mostly it names the file, which readers
+# have below the `ROOT` of bufferhouse.warehouse.address; of its head or foot it tells the fault alone.
+_DATA_PATH = "lakefiles://data/"
+_SPOILED = re.compile(
+    r"(?:Failed to read file|No magic bytes found at end of file|Footer length error in file|File"
+    r"|Could not read enough bytes from file|Invalid string encoding found in Parquet file)"
+    r" [\"'][^\"']+\.parquet[\"']"
+)
+_SPOILED_SOMEWHERE = re.compile(
+    r"TProtocolException|Out of buffer|[Cc]orrupted|don't know what type|invalid TType"
+    r"|registered for bytes outside file"
+)
 # What the server of a bucket says to one who may not do that there, or where the bucket is gone.
 _DENIED = re.compile(r"HTTP (?:code )?403|AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch")
 # To keys that are too old, and to those of another region, it says the same where an answer has no text.
@@ -128,12 +140,26 @@ def missing_file(place: str) -> str:
 def raised_inside(error: Exception) -> Exception | None:
     """Return the error of ours that the files of a lake have raised within a statement of DuckDB; None for others.
 
-    What DuckDB's own file systems say of a file that is not there is one, too.
+    What DuckDB's own file systems say of a file that is not there is one, too, and what it says of a damaged one.
     """
     if type(error) is duckdb.Error and (found := _RAISED.match(str(error))) and found[1] in _OURS:
         return _OURS[found[1]](found[2])
     if isinstance(error, duckdb.IOException) and (lost := _MISSING.search(str(error))):
         return WarehouseError(missing_file(lost[1] or lost[2]))
+    return _spoiled(error)
+
+
+def _spoiled(error: Exception) -> WarehouseError | None:
+    """Return the error to raise for one of DuckDB that finds a file of a lake damaged; None for any other."""
+    is_named = isinstance(error, duckdb.InvalidInputException | duckdb.IOException)
+    if is_named and _SPOILED.search(str(error)):
+        said = reason(error).replace(_DATA_PATH, "")
+        return WarehouseError(f"a file of the lake is damaged: {said}; put it back from a copy of the data path")
+    if type(error) is duckdb.Error and _SPOILED_SOMEWHERE.search(str(error)):
+        return WarehouseError(
+            f"a file of the lake is damaged, DuckDB does not say which: {reason(error)}; put back those that differ "
+            "from a copy of the data path"
+        )
     return None
 
 
@@ -183,7 +209,7 @@ def lost_catalog(error: Exception) -> WarehouseBusy | None:
 def passes(error: Exception) -> bool:
     """Return whether an error of DuckDB is of a fault that passes: trying again can help."""
     is_fault = isinstance(error, _MAY_PASS) or (isinstance(error, duckdb.Error) and is_away(error))
-    return is_fault and not (_REFUSED.search(str(error)) or keeps_out(error) or lacks_space(error))
+    return is_fault and not (_REFUSED.search(str(error)) or keeps_out(error) or lacks_space(error) or _spoiled(error))
 
 
 def fills_temporary_files(error: Exception) -> bool:

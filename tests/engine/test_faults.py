@@ -153,6 +153,32 @@ def test_errors_of_a_file_system_in_python_are_told_by_their_text():
     assert faults.raised_inside(caught.value) is None
 
 
+def test_damaged_rows_are_told_as_those_of_a_lake(tmp_path):
+    """DuckDB has three classes for them, and names the file or not; what a statement says itself is none."""
+    good, place = tmp_path / "good.parquet", tmp_path / "bad.parquet"
+    with duckdb.connect(config={"enable_external_file_cache": "false"}) as con:
+        con.execute(f"COPY (SELECT range AS a, range || 'x' AS b FROM range(10000)) TO '{good}'")
+        data = good.read_bytes()
+        foot = int.from_bytes(data[-8:-4], "little") + 8
+        for spoiled, said in (
+            (data[:-9], f"Invalid Input Error: No magic bytes found at end of file '{place}'"),
+            (data[:5], f"Invalid Input Error: File '{place}' too small to be a Parquet file"),
+            (data[-foot:], f"Invalid Input Error: Footer length error in file '{place}'"),
+            (data[: len(data) // 2] + data[-foot:], f'IO Error: Could not read enough bytes from file "{place}"'),
+            (data[:200] + bytes(900) + data[1100:], f'Invalid Input Error: Failed to read file "{place}"'),
+            (data[:-foot] + b"\xff" * 40 + data[40 - foot :], "DuckDB does not say which: "),
+        ):
+            place.write_bytes(spoiled)
+            with pytest.raises(duckdb.Error) as caught:
+                con.execute(f"SELECT SUM(hash(t)) FROM '{place}' AS t").fetchall()
+            found = faults.raised_inside(caught.value)
+            assert (WarehouseError, True) == (type(found), said in str(found)), caught.value
+            assert not faults.passes(caught.value)
+        with pytest.raises(duckdb.Error) as caught:
+            con.execute("SELECT error('x.parquet is corrupted')")
+    assert faults.raised_inside(caught.value) is None
+
+
 class Failing(AbstractFileSystem):
     """A file system that has every file, and cannot open it."""
 

@@ -131,7 +131,7 @@ class Lake(Warehouse):
                 "the snapshot that was being read is no longer in the lake: it was compacted meanwhile; run the same "
                 "command again, and compact with a longer --keep-snapshots"
             )
-        told = super().told(error) or faults.raised_inside(error) or faults.refused(error)
+        told = faults.raised_inside(error) or super().told(error) or faults.refused(error)
         return told or (faults.away(error) if retry.passes(error) or self._died(error) else None)
 
     def _died(self, error: duckdb.Error) -> bool:

@@ -431,6 +431,35 @@ def test_a_file_that_is_lost(blank_lake, tmp_path):
     assert_told(call("build", "--force", "--warehouse", lake), 2, told)
 
 
+def test_a_file_that_is_damaged(blank_lake, tmp_path):
+    """Whoever reads it is told in a line, exit 2; it is named, and where DuckDB does not name it, that is said."""
+    lake = moved(blank_lake, tmp_path / "own")
+    [file] = (tmp_path / "own" / "lake.ducklake.files" / "meta" / "models").iterdir()
+    data = file.read_bytes()
+    foot = int.from_bytes(data[-8:-4], "little") + 8
+    readers = (
+        ("query", "SELECT MAX(hash(m)) FROM meta.models AS m"),
+        ("models",),
+        ("export", "--parquet", tmp_path / "out"),
+    )
+    for spoiled, told in (
+        (
+            data[:-foot] + bytes([255]) * 40 + data[40 - foot :],
+            "damaged, DuckDB does not say which: ",
+        ),
+        (data[:4] + bytes(1000) + data[1004:], "a file of the lake is damaged"),
+        (data[:6], f"damaged: Invalid Input Error: File 'meta/models/{file.name}' too small"),
+        (data[:-9], f"damaged: Invalid Input Error: No magic bytes found at end of file 'meta/models/{file.name}'"),
+    ):
+        file.write_bytes(spoiled)
+        for words in readers:
+            assert_told(call(*words, "--warehouse", lake), 2, told, "a copy of the data path")
+    told = (
+        f"a file of the lake is damaged: Invalid Input Error: No magic bytes found at end of file '{file}'; put it back"
+    )
+    assert_told(call("build", "--force", "--warehouse", lake), 2, told)
+
+
 def test_a_folder_that_refuses(blank_lake, fleet, tmp_path):
     """Whoever may not read or write the files of a lake hears which one, exit 2: to wait does not help."""
     lake = moved(blank_lake, tmp_path / "own")
