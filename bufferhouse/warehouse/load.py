@@ -274,8 +274,7 @@ def _add_runs(warehouse: Warehouse, runs: Mapping[str, Run], names: set[str]) ->
         return {}
     new = sorted(names, key=list(runs).index)
     numbers = dict(zip(new, warehouse.run_numbers(new), strict=True))
-    rows = [tuple(runs[name].row(number).values()) for name, number in numbers.items()]
-    insert(warehouse, "runs", rows)
+    insert(warehouse, "runs", [tuple(runs[name].row(number).values()) for name, number in numbers.items()])
     return numbers
 
 

@@ -226,8 +226,7 @@ def _sections(series: Series, metric: str, exact: bool) -> list[Section]:
     whole = Section(title, lines, _POINTS if points else (), points)
     # The biggest, in the order of the runs.
     biggest = sorted(sorted(explained, key=lambda one: -one[0])[:_EXPLAINED], key=lambda one: one[1])
-    left = len(explained) - len(biggest)
-    if left:
+    if len(explained) > len(biggest):
         whole.lines.append(f"The {_EXPLAINED} biggest changes are explained; --format json has all.")
     return [whole, *(section for *_, section in biggest)]
 

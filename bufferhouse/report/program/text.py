@@ -220,8 +220,7 @@ def donation_section(program: Program) -> Section:
 
 def _timeline(space: Space) -> list[str]:
     """Return the occupied bytes over the schedule as bars; a bar shows the maximum of its stretch."""
-    values = [row["occupied_bytes"] for row in space.timeline]
-    if not any(values):
+    if not any(row["occupied_bytes"] for row in space.timeline):
         return []
     end = space.timeline[-1]["schedule_position"] + 1
     stretches: list[int | None] = [None] * min(_BARS, end)

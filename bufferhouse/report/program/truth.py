@@ -91,13 +91,11 @@ def truth_text(truth: Truth, form: str, *, exact: bool = False) -> str:
     if form == "json":
         about = {"warehouse": truth.warehouse, "asked_at": truth.asked_at, "dump": truth.dump}
         return json_text(about, {SOURCE: truth.answer})
-    lines = [*subtitle(truth.dump), *notes(truth)]
-    sections = [Section("", lines)]
+    sections = [Section("", [*subtitle(truth.dump), *notes(truth)])]
     for section, rules in truth_sections(truth.answer.records, truth.dump["platform"]):
         sections += [section, Section("", rules)]
     sections.append(Section("Verdicts", [f"{name}: {said}." for name, said in VERDICTS.items()]))
-    title = f"Official numbers: {truth.name}"
-    return report_text(title, sections, form, exact=exact)
+    return report_text(f"Official numbers: {truth.name}", sections, form, exact=exact)
 
 
 def truth_page(truth: Truth) -> str:
