@@ -89,7 +89,7 @@ def compare(
     warehouse: str, before: str, after: str, run_ids: tuple[int, int], metric: str, wait_seconds: float
 ) -> Held:
     """Compare two runs by their ids: a folder may call its run `latest`, which as a word means another."""
-    with opened(address_of(warehouse), (), wait_seconds) as (con, name, note):
+    with opened(address_of(warehouse), wait_seconds) as (con, name, note):
         comparison = comparison_of(con, *run_ids, warehouse=name, note=note, metric=metric)
     if len(comparison.answers["compare_runs"].records) < len(run_ids):
         raise UsageError(f"run {printable(before)} or {printable(after)} was removed before it was compared")

@@ -18,12 +18,11 @@ from bufferhouse.report.compare.joined import with_guesses
 from bufferhouse.report.compare.records import cause_records, exactly, program_records
 from bufferhouse.report.compare.sections import METRIC_NAMES, cause_section
 from bufferhouse.report.compare.text import with_causes
-from bufferhouse.report.opening import find_programs, opened
+from bufferhouse.report.opening import Origin, find_programs, opened
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, some_of, space_title, sparkline
 from bufferhouse.report.text.screen import cut, report_text
 from bufferhouse.report.text.sections import Section, plain_json
-from bufferhouse.warehouse.open import Place
 
 _EXPLAINED = 5  # change points of a series, the biggest; --format json has all
 _SHOWN = 20  # series without a change
@@ -67,13 +66,7 @@ class Blamed:
 
 
 def read_blame(
-    path: Place | None,
-    word: str,
-    *,
-    metric: str = "reserved",
-    memory_space: int | None = None,
-    sources: Sequence[str] = (),
-    wait: float = 0.0,
+    origin: Origin, word: str, *, metric: str = "reserved", memory_space: int | None = None, wait: float = 0.0
 ) -> Blamed:
     """Read the history of the programs that `word` means: a name or program_id, or the beginning of either.
 
@@ -81,7 +74,7 @@ def read_blame(
         UsageError: there is no such program, or it has nothing in that memory space. The message names what there is.
         WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open.reading`.
     """
-    with opened(path, sources, wait) as (con, name, note):
+    with opened(origin, wait) as (con, name, note):
         program_ids = find_programs(con, word)
         found = read_history(con, program_ids, metric=metric, memory_space=memory_space)
         joined = read_joined(con, program_ids, metric=metric, memory_space=memory_space)

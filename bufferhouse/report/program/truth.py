@@ -11,14 +11,13 @@ from datetime import UTC, datetime
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Answer, Record, ask_each
 from bufferhouse.redaction import shell_word
-from bufferhouse.report.opening import opened
+from bufferhouse.report.opening import Origin, opened
 from bufferhouse.report.program.data import find_dump
 from bufferhouse.report.program.text import subtitle
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, printable, space_title
 from bufferhouse.report.text.screen import report_text
 from bufferhouse.report.text.sections import Section, json_text
-from bufferhouse.warehouse.open import Place
 
 SOURCE = "program_truth"  # the answer: the official numbers of dumps, as each file of each run sees them
 _PLACE = ("run_id", "relative_path")
@@ -64,15 +63,13 @@ class Truth:
         return printable(self.dump["program_name"], 120)
 
 
-def read_truth(
-    path: Place | None, word: str, *, run: str | None = None, sources: Sequence[str] = (), wait: float = 0.0
-) -> Truth:
+def read_truth(origin: Origin, word: str, *, run: str | None = None, wait: float = 0.0) -> Truth:
     """Ask for the official numbers of the program that `word` means, as `read_program` finds it.
 
     Raises:
         NothingToShow, UsageError, WarehouseBusy, WarehouseError: as `read_program`.
     """
-    with opened(path, sources, wait) as (con, name, note):
+    with opened(origin, wait) as (con, name, note):
         _, _, dump = find_dump(con, word, run)
         answer = ask_each(con, SOURCE, [dump["dump_id"]])[dump["dump_id"]]
     return Truth(name, datetime.now(UTC), note, dump, of_file(answer, dump["run_id"], dump["relative_path"]))
