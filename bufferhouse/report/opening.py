@@ -22,12 +22,23 @@ ROUNDED = "JavaScript and jq before 1.7 round ids; did you mean"
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
-    """The answers that a report shows, by the names of their statements; what was asked and when, and what to note."""
+class Asked:
+    """What was asked and when, and what to note."""
 
     warehouse: str
     asked_at: datetime
     note: str | None
+
+    @property
+    def provenance(self) -> Record:
+        """What pages and JSON say of it."""
+        return {"warehouse": self.warehouse, "asked_at": self.asked_at}
+
+
+@dataclass(frozen=True, slots=True)
+class Answers(Asked):
+    """The answers that a report shows, by the names of their statements."""
+
     answers: dict[str, Answer]
 
 

@@ -17,13 +17,13 @@ from bufferhouse.query.statements import Answer, Record, ask
 from bufferhouse.report.compare.donations import donation_records
 from bufferhouse.report.compare.flags import flag_records
 from bufferhouse.report.compare.records import cause_records, program_records
-from bufferhouse.report.opening import Origin, find_programs, find_run, opened
+from bufferhouse.report.opening import Asked, Origin, find_programs, find_run, opened
 from bufferhouse.sources.flags import differing, effective_flags
 from bufferhouse.warehouse.run_names import is_name
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Asked):
     """Two runs, and every memory space of every program of them.
 
     `answers` holds the records of both runs (`compare_runs`), of the programs (`compare_programs`: one for each pair of
@@ -36,9 +36,6 @@ class Comparison:
     `is_in_memory`: the dumps are in no warehouse; then the note says that paths could not be read, and nothing else.
     """
 
-    warehouse: str
-    asked_at: datetime
-    note: str | None
     metric: str
     relevant: Threshold
     rows: Sequence[Compared]

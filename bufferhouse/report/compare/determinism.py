@@ -65,7 +65,7 @@ def _told(con: duckdb.DuckDBPyConnection) -> list[tuple[int, int | None, str | N
 def determinism_text(found: Answers, form: str, *, exact: bool) -> str:
     """Return the report in a form of `sections.FORMATS`; `exact` writes all bytes to the byte."""
     if form == "json":
-        return json_text({"warehouse": found.warehouse, "asked_at": found.asked_at}, found.answers)
+        return json_text(found.provenance, found.answers)
     facts, rows = found.answers["determinism_runs"].records[0], found.answers["determinism"].records
     judged = [row for row in rows if row["basis"] == "same flags"]
     lines = _judged(facts)

@@ -18,7 +18,7 @@ from bufferhouse.report.compare.joined import with_guesses
 from bufferhouse.report.compare.records import cause_records, exactly, program_records
 from bufferhouse.report.compare.sections import METRIC_NAMES, cause_section
 from bufferhouse.report.compare.text import with_causes
-from bufferhouse.report.opening import Origin, find_programs, opened
+from bufferhouse.report.opening import Asked, Origin, find_programs, opened
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, some_of, space_title, sparkline
 from bufferhouse.report.text.screen import cut, report_text
@@ -52,12 +52,9 @@ _UNCHANGED = [
 
 
 @dataclass(frozen=True, slots=True)
-class Blamed:
+class Blamed(Asked):
     """All series of the programs that were asked for; `notes` say what the series leave out."""
 
-    warehouse: str
-    asked_at: datetime
-    note: str | None
     word: str
     metric: str
     series: Sequence[Series]
@@ -120,12 +117,7 @@ def _variant_notes(series: Sequence[Series]) -> list[str]:
 def blame_text(blamed: Blamed, form: str, *, exact: bool) -> str:
     """Return the history in a form of `sections.FORMATS`; `exact` writes all bytes to the byte."""
     if form == "json":
-        about = {
-            "warehouse": blamed.warehouse,
-            "asked_at": blamed.asked_at,
-            "metric": blamed.metric,
-            "notes": list(blamed.notes),
-        }
+        about = {**blamed.provenance, "metric": blamed.metric, "notes": list(blamed.notes)}
         return plain_json(
             {**about, "series": [_object(one) for one in blamed.series], "reshaped": _joined_records(blamed.joined)}
         )

@@ -79,7 +79,7 @@ def fleet_text(fleet: Fleet, form: str, *, exact: bool = False) -> str:
     bytes as numbers.
     """
     if form == "json":
-        return json_text({"warehouse": fleet.warehouse, "asked_at": fleet.asked_at}, fleet.answers)
+        return json_text(fleet.provenance, fleet.answers)
     if form == "table":
         return fleet_screen(fleet, exact=exact)
     return markdown_text("Memory of the fleet", _sections(fleet, exact), exact=exact)

@@ -166,8 +166,7 @@ def program_text(program: Program, form: str, *, exact: bool = False) -> str:
     with bytes as numbers.
     """
     if form == "json":
-        about = {"warehouse": program.warehouse, "asked_at": program.asked_at, "dump": program.dump}
-        return json_text(about, program.answers)
+        return json_text({**program.provenance, "dump": program.dump}, program.answers)
     sections = list(_sections(program, exact_bytes if exact else human_bytes))
     return report_text(program.name, sections, form, exact=exact)
 

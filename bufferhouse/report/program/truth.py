@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Answer, Record, ask_each
 from bufferhouse.redaction import shell_word
-from bufferhouse.report.opening import Origin, opened
+from bufferhouse.report.opening import Asked, Origin, opened
 from bufferhouse.report.program.data import find_dump
 from bufferhouse.report.program.text import subtitle
 from bufferhouse.report.text.columns import Column
@@ -48,12 +48,9 @@ _UNKNOWN_COMPILER = "nothing says which compiler made the dump"
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
+class Truth(Asked):
     """The official numbers of one dump of a program in one run."""
 
-    warehouse: str
-    asked_at: datetime
-    note: str | None
     dump: Record
     answer: Answer
 
@@ -86,8 +83,7 @@ def of_file(answer: Answer, run_id: int, relative_path: str) -> Answer:
 def truth_text(truth: Truth, form: str, *, exact: bool = False) -> str:
     """Return the truth page in a form of `sections.FORMATS`; `exact` writes all bytes to the byte."""
     if form == "json":
-        about = {"warehouse": truth.warehouse, "asked_at": truth.asked_at, "dump": truth.dump}
-        return json_text(about, {SOURCE: truth.answer})
+        return json_text({**truth.provenance, "dump": truth.dump}, {SOURCE: truth.answer})
     sections = [Section("", [*subtitle(truth.dump), *notes(truth)])]
     for section, rules in truth_sections(truth.answer.records, truth.dump["platform"]):
         sections += [section, Section("", rules)]
@@ -103,8 +99,7 @@ def truth_page(truth: Truth) -> str:
         "truth.html",
         f"Official numbers: {truth.name}",
         {SOURCE: truth.answer},
-        warehouse=truth.warehouse,
-        asked_at=truth.asked_at,
+        **truth.provenance,
         name=truth.name,
         subtitle=subtitle(truth.dump),
         notes=notes(truth),
