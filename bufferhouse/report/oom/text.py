@@ -161,15 +161,12 @@ def title(
     unread: Sequence[str] = (),
 ) -> str:
     """Return what was found in one line."""
-    failures = sum(one.message.is_failure for one in findings)
-    if not failures and silent:
-        return f"{counted(len(silent), 'program')} did not fit"
-    if not failures and (refused or unread):
+    if failures := sum(one.message.is_failure for one in findings) or len(silent):
+        return f"{counted(failures, 'program')} did not fit"
+    if refused or unread:
         missing = [_not_read(refused)] * bool(refused) + ["dumps could not be read"] * bool(unread)
         return f"Whether a program did not fit is not known: {', '.join(missing)}"
-    if not failures:
-        return "No failure for lack of memory was found"
-    return f"{counted(failures, 'program')} did not fit"
+    return "No failure for lack of memory was found"
 
 
 def verdict(finding: Finding) -> str:
