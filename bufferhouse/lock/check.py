@@ -199,7 +199,6 @@ def _rows(
         yield row, lost
 
 
-
 def _causes(
     old: Space, new: Space, metric: str, lost: int, outputs: Sequence[Site], *, is_reshaped: bool
 ) -> list[Moved]:
