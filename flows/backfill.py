@@ -5,17 +5,17 @@ from datetime import UTC, datetime
 from typing import Annotated, Literal
 
 from prefect import flow
-from prefect.states import Completed, Failed, State
+from prefect.states import Completed, State
 from pydantic import Field
 
-from bufferhouse.errors import EXPECTED, counted, or_wait
+from bufferhouse.errors import counted
 from bufferhouse.report.flow_summary import bullets, figures
 from bufferhouse.warehouse import reparse as again
 from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.reparse import Reparsed
 from bufferhouse.warehouse.reparse import reparse as parse_again
 from flows import callers, events
-from flows.steps import Held, Progress, leave_summary, outcome, publish, step
+from flows.steps import Held, Progress, ended_by, leave_summary, publish, step
 
 _PARSED = "; no dump that was chosen was parsed by another version, and only `every` parses the others again"
 _NO_DUMPS = "; no run that was chosen has dumps"
@@ -76,10 +76,8 @@ def backfill(
             done: Reparsed = carry_out(Held(writer), Held(ids), Held(progress)).value
             should_publish = conf["warehouse"]["publish"] if publish_copy is None else publish_copy
             published = publish(writer) if should_publish else "no"
-    except EXPECTED as error:
-        return Failed(message=or_wait(error, "wait_seconds"), data=error)
     except Exception as error:
-        raise outcome(error)  # noqa: B904  most often it is the same
+        return ended_by(error)
     progress.reach(1, 1)
     rows = {
         "work": work,

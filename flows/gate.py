@@ -94,9 +94,8 @@ def main() -> int:
     if settings.api.auth_string is None:
         print("bufferhouse: $PREFECT_SERVER_API_AUTH_STRING: expected user:password, found nothing", file=sys.stderr)
         return 2
-    allowed = settings.api.cors_allowed_origins.split(",")
     config = uvicorn.Config(
-        Gate(create_app(final=True), call.name, allowed),
+        Gate(create_app(final=True), call.name, settings.api.cors_allowed_origins.split(",")),
         host=call.host,
         port=call.port,
         timeout_keep_alive=settings.api.keepalive_timeout,

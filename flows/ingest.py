@@ -36,7 +36,7 @@ from bufferhouse.warehouse.warehouse import Warehouse
 from flows import callers, events
 from flows.parsers import chosen_workers
 from flows.server import own_authentication
-from flows.steps import Progress, leave_summary, log, outcome, run_step
+from flows.steps import Progress, ended_by, leave_summary, log, run_step
 
 
 def _name() -> str:
@@ -93,11 +93,8 @@ def ingest(
             publish=conf["warehouse"]["publish"] if publish_copy is None else publish_copy,
             by_source=by_source,
         )
-    except EXPECTED as error:
-        # Were it raised, Prefect would log its traceback and pickle it into the storage of results.
-        return Failed(message=or_wait(error, "wait_seconds"), data=error)
     except Exception as error:
-        raise outcome(error)  # noqa: B904  most often it is the same
+        return ended_by(error)
     observer.progress.reach(1, 1)
     total = total_of(by_source)
     total.seconds = round(time.monotonic() - started, 3)

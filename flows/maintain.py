@@ -8,7 +8,7 @@ from prefect import flow
 from prefect.states import Completed, Failed, State
 from pydantic import Field
 
-from bufferhouse.errors import EXPECTED, counted, or_wait
+from bufferhouse.errors import counted
 from bufferhouse.messages.rows import faults as message_faults
 from bufferhouse.models.checks import run_checks
 from bufferhouse.redaction import printable
@@ -17,7 +17,7 @@ from bufferhouse.warehouse import retention, verify, verify_models
 from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.warehouse import Compacted
 from flows import callers, events
-from flows.steps import Held, Progress, leave_summary, outcome, publish, step
+from flows.steps import Held, Progress, ended_by, leave_summary, publish, step
 
 _DAY_SECONDS = 86400
 
@@ -107,10 +107,8 @@ def maintain(
             failed = [one for one in results if one.offender_count and one.severity == "error"]
             should_publish = conf["warehouse"]["publish"] if publish_copy is None else publish_copy
             published = publish(writer.value) if should_publish and not (faulty or of_messages or failed) else "no"
-    except EXPECTED as error:
-        return Failed(message=or_wait(error, "wait_seconds"), data=error)
     except Exception as error:
-        raise outcome(error)  # noqa: B904  most often it is the same
+        return ended_by(error)
     progress.reach(4, 4)
     rows = {
         "runs removed": len(pruned.runs),

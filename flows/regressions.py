@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import duckdb
 from prefect import flow
-from prefect.states import Completed, Failed, State
+from prefect.states import Completed, State
 from pydantic import Field
 
 from bufferhouse.compare.compare import Compared
@@ -20,7 +20,7 @@ from bufferhouse.compare.gate import Verdict, accepted_by, judge, read_accepted
 from bufferhouse.compare.pairing import RESHAPED
 from bufferhouse.config.threshold import METRICS, parse_threshold, reshaped_mode
 from bufferhouse.engine.sql import execute
-from bufferhouse.errors import EXPECTED, UsageError, check_known, counted, or_wait
+from bufferhouse.errors import UsageError, check_known, counted
 from bufferhouse.query.statements import Record, ask
 from bufferhouse.report.compare.data import Comparison, comparison_of
 from bufferhouse.report.compare.gate import gate_sections, grown, offender_records, programs_of, stale_line
@@ -34,7 +34,7 @@ from bufferhouse.warehouse.address import address_of
 from bufferhouse.warehouse.open import reading
 from flows import callers
 from flows.events import TOLD, emit_lost_donations, emit_regression
-from flows.steps import Held, leave_summary, outcome, step
+from flows.steps import Held, ended_by, leave_summary, step
 
 _SHOWN = 3, 80  # of names, and characters of each
 _TOLD = (
@@ -93,7 +93,7 @@ def compare(
 
     Runs are given by their ids: a folder may call its run `latest`, which as a word means another.
     """
-    with opened(address_of(warehouse), (), wait_seconds) as (con, name, note):
+    with opened(address_of(warehouse), wait_seconds) as (con, name, note):
         told = {"warehouse": name, "note": note, "metric": metric}
         comparison = comparison_of(con, *run_ids, **told)
         if len(comparison.answers["compare_runs"].records) < len(run_ids):
@@ -154,10 +154,8 @@ def regressions(
             for comparison in compare(path, *names, run_ids, metric, wait).value:
                 verdict = judge(comparison.rows, threshold, accepted, mode, is_partial=comparison.is_partial)
                 found.append((comparison, verdict))
-    except EXPECTED as error:
-        return Failed(message=or_wait(error, "wait_seconds"), data=error)
     except Exception as error:
-        raise outcome(error)  # noqa: B904  most often it is the same
+        return ended_by(error)
     none = sentence(why_none) if why_none else ""
     # An entry is stale if no comparison needs it, and each of them could be made.
     could_judge = bool(found) and all(verdict.compared_count for _, verdict in found)

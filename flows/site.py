@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from prefect import flow
-from prefect.states import Completed, Failed, State
+from prefect.states import Completed, State
 from pydantic import Field
 
-from bufferhouse.errors import EXPECTED, UsageError, or_wait
+from bufferhouse.errors import UsageError
 from bufferhouse.report.fleet.data import Fleet, read_fleet
 from bufferhouse.report.flow_summary import figures
 from bufferhouse.report.site.manifest import Built
@@ -18,7 +18,7 @@ from bufferhouse.report.site.target import target_of
 from bufferhouse.report.writing import link_to
 from bufferhouse.warehouse.address import address_of
 from flows import callers, events
-from flows.steps import Held, leave_link, leave_summary, outcome, step
+from flows.steps import Held, ended_by, leave_link, leave_summary, step
 
 INDEX, TRENDS = "index.html", "fleet.html"
 
@@ -93,13 +93,10 @@ def brought_up_to_date(
         if conf["report"]["history"] if history is None else history:
             dated = f"history/fleet-{moment:%Y%m%dT%H%M%SZ}.html"
             fleet, names[dated] = keep(str(path), place, dated, wait).value
-    except EXPECTED as error:
-        return Failed(message=or_wait(error, "wait_seconds"), data=error)
     except OSError as error:
-        fault = UsageError(f"{place}: {error.strerror or error}")
-        return Failed(message=str(fault), data=fault)
+        return ended_by(UsageError(f"{place}: {error.strerror or error}"))
     except Exception as error:
-        raise outcome(error)  # noqa: B904  most often it is the same
+        return ended_by(error)
     links = {name: link_to(where, name, url or conf["report"]["url"]) for name, where in names.items()}
     rows = {**_rows(built, fleet), "seconds": f"{time.monotonic() - started:.1f}"}
     rows |= {name: f"[{name}]({link})" for name, link in links.items()}

@@ -17,9 +17,9 @@ from prefect.artifacts import (
 from prefect.cache_policies import NO_CACHE
 from prefect.exceptions import TerminationSignal
 from prefect.settings import PREFECT_API_REQUEST_TIMEOUT, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
-from prefect.states import State
+from prefect.states import Failed, State
 
-from bufferhouse.errors import SourceUnavailable, WarehouseBusy
+from bufferhouse.errors import EXPECTED, SourceUnavailable, WarehouseBusy, or_wait
 from bufferhouse.redaction import cleaned, printable, redacted
 from bufferhouse.warehouse.warehouse import Warehouse
 
@@ -69,6 +69,16 @@ def outcome(error: Exception) -> BaseException:
             return link
         link = link.__cause__ or link.__context__
     return cleaned(error)
+
+
+def ended_by(error: Exception) -> State:
+    """Return the state that an expected error ends a flow run with; raise any other, as `outcome` has it.
+
+    Were an expected one raised, Prefect would log its traceback and pickle it into the storage of results.
+    """
+    if isinstance(error, EXPECTED):
+        return Failed(message=or_wait(error, "wait_seconds"), data=error)
+    raise outcome(error)
 
 
 def step(**options: Any) -> Callable[[Callable], Task]:

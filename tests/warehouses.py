@@ -47,6 +47,14 @@ def counts(path: Path) -> dict[str, int]:
         return {table: con.execute(f"SELECT COUNT(*) FROM raw.{table}").fetchall()[0][0] for table in TABLES}
 
 
+def derived(path: Path) -> dict[str, list[tuple]]:
+    """All rows but those of raw.loads, and the tables of the incremental models."""
+    found = {table: cells for table, cells in contents(path).items() if table != "loads"}
+    with asked(path) as con:
+        names = con.execute("SELECT model_name FROM meta.models WHERE is_incremental ORDER BY ordinal").fetchall()
+        return found | {name: con.execute(f"SELECT * FROM {name} ORDER BY ALL").fetchall() for (name,) in names}
+
+
 def contents(path: Path) -> dict[str, list[tuple]]:
     """The rows of every table of raw, shapes by their text and without what every load numbers anew."""
     with asked(path) as con:

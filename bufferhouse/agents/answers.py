@@ -135,7 +135,7 @@ def oom(place: Address, limits: Limits, run: str) -> Found:
     from bufferhouse.messages.message import once
     from bufferhouse.messages.rows import refused, stored
     from bufferhouse.oom.finding import explain, without_message
-    from bufferhouse.report.oom.text import oom_text
+    from bufferhouse.report.oom.text import Explanation, oom_text
     from bufferhouse.warehouse.run_names import find
 
     with reading(place, is_long=True) as warehouse:
@@ -145,7 +145,7 @@ def oom(place: Address, limits: Limits, run: str) -> Found:
         lines, paths = refused(warehouse.con, named.run_id), unread(warehouse.con, named.run_name)
         findings = explain(warehouse.con, messages, candidates, has_unread=bool(paths))
         silent = without_message(findings, candidates)
-        found = _told(oom_text(findings, lines, "json", silent, unread=paths), warehouse.note)
+        found = _told(oom_text(Explanation(findings, lines, silent, paths), "json"), warehouse.note)
     if not findings:
         nothing = f"no log that was ingested with the run {named.run_name} has a message about memory"
         found["note"] = "; ".join(filter(None, [nothing, found["note"]]))

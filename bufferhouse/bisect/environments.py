@@ -71,9 +71,8 @@ class Environments:
 
 def _reason(said: str) -> str:
     """Return the line of uv's message that tells why, without the drawing around it."""
-    lines = [line.strip(" ×╰─▶│├\t") for line in said.strip().split("\n")]
-    told = [line for line in lines if line]
-    return " ".join(told[:4])[:300] or "uv says nothing"
+    lines = [told for line in said.strip().split("\n") if (told := line.strip(" ×╰─▶│├\t"))]
+    return " ".join(lines[:4])[:300] or "uv says nothing"
 
 
 def releases_between(package: str, good: str, bad: str) -> list[str]:

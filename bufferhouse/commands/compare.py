@@ -7,7 +7,7 @@ import typer
 
 from bufferhouse.commands import completion
 from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, guarded
-from bufferhouse.commands.query import FromOption, asked_path
+from bufferhouse.commands.query import FromOption, asked_origin
 from bufferhouse.commands.report import (
     BytesOption,
     HtmlOption,
@@ -144,14 +144,13 @@ def compare(
     accepted = read_accepted(accept) if accept is not None else []
     with page_at_least(html):
         comparison = read_comparison(
-            asked_path(warehouse, source),
+            asked_origin(warehouse, source),
             before,
             after,
             metric=metric,
             program=program,
             memory_space=memory_space,
             relevant=parse_threshold(relevant, "--relevant"),
-            sources=source or [],
             wait=wait,
         )
     if program is not None or memory_space is not None:
@@ -195,8 +194,8 @@ def blame(
     from bufferhouse.report.compare.history import blame_text, read_blame
 
     check_known("--metric", metric, METRICS)
-    path = checked(warehouse, source, None, output_format)
-    blamed = read_blame(path, program, metric=metric, memory_space=memory_space, sources=source or [], wait=wait)
+    origin = checked(warehouse, source, None, output_format)
+    blamed = read_blame(origin, program, metric=metric, memory_space=memory_space, wait=wait)
     tell(blame_text(blamed, output_format, exact=exact), blamed.note)
 
 
@@ -217,8 +216,7 @@ def determinism(
     """
     from bufferhouse.report.compare.determinism import determinism_text, read_determinism
 
-    path = checked(warehouse, source, None, output_format)
-    found = read_determinism(path, sources=source or [], wait=wait)
+    found = read_determinism(checked(warehouse, source, None, output_format), wait=wait)
     tell(determinism_text(found, output_format, exact=exact), found.note)
 
 

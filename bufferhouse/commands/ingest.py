@@ -174,5 +174,4 @@ def _expanded(source: str) -> list[str]:
     if source != "-":
         return [source]
     # Names of files are bytes, whatever the terminal's encoding is.
-    paths = [os.fsdecode(line.rstrip(b"\n")) for line in sys.stdin.buffer]
-    return [path for path in paths if path]
+    return [os.fsdecode(path) for line in sys.stdin.buffer if (path := line.rstrip(b"\n"))]

@@ -57,8 +57,7 @@ def run_ingest(
     else:
         again = Summary()
         writer = _reparsed(path, wait, rehash, again) if reparse else writing(path, wait=wait)
-        by_source = _ingested([named], writer, rehash=rehash, publish=publish)
-        summary = by_source[named.name]
+        summary = _ingested([named], writer, rehash=rehash, publish=publish)[named.name]
         if reparse:
             summary.reparsed = again.reparsed
             summary.unreadable += again.unreadable
@@ -89,8 +88,7 @@ def run_configured(
         KeyboardInterrupt: after a line that says what is committed.
     """
     chosen = chosen_sources(conf, None, run_name, labels)
-    beside = Listings.beside(path)
-    return _ingested(chosen, writing(path, wait=wait), listings=beside, publish=publish)
+    return _ingested(chosen, writing(path, wait=wait), listings=Listings.beside(path), publish=publish)
 
 
 def _ingested(sources: Sequence[Source], writer: Iterator[Warehouse], **options: object) -> dict[str, Summary]:

@@ -17,8 +17,7 @@ def manual(ctx: typer.Context) -> None:
 
     Example: bufferhouse manual
     """
-    root = ctx.find_root().command
-    print("\n".join(_page(root)))
+    print("\n".join(_page(ctx.find_root().command)))
 
 
 def _page(root: Any) -> Iterator[str]:

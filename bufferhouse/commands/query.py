@@ -213,23 +213,23 @@ def _converse(opened, output_format: str, given: dict[str, str], output: Path | 
         )
 
 
-def asked_path(warehouse: Address | None, source: list[str] | None) -> Address | None:
-    """Return the warehouse to query, or None with sources; refuse both together."""
+def asked_origin(warehouse: Address | None, source: list[str] | None) -> Address | list[str]:
+    """Return the warehouse to query, or the sources; refuse both together."""
     if source and warehouse is not None:
         raise UsageError("expected --warehouse or --from, not both")
-    return None if source else warehouse_path(warehouse, must_exist=True)
+    return source or warehouse_path(warehouse, must_exist=True)
 
 
 @contextmanager
 def _connection(warehouse: Address | None, source: list[str] | None, wait: float, *, is_long: bool) -> Iterator[Any]:
-    path = asked_path(warehouse, source)
-    if path is None:
+    origin = asked_origin(warehouse, source)
+    if isinstance(origin, list):
         from bufferhouse.ingest.in_memory import in_memory
 
-        with in_memory(source) as con:
+        with in_memory(origin) as con:
             yield con
         return
     from bufferhouse.warehouse.lake.reader import bound_password
 
-    with bound_password(path), reading(path, wait, is_long=is_long) as con:
+    with bound_password(origin), reading(origin, wait, is_long=is_long) as con:
         yield con

@@ -9,7 +9,7 @@ import typer
 
 from bufferhouse.commands import completion
 from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, file_option, guarded, say
-from bufferhouse.commands.query import FromOption, asked_path
+from bufferhouse.commands.query import FromOption, asked_origin
 from bufferhouse.redaction import give
 from bufferhouse.warehouse import Address
 
@@ -50,9 +50,9 @@ def report_fleet(
     from bufferhouse.report.fleet.data import read_fleet
     from bufferhouse.report.fleet.text import fleet_text
 
-    path = checked(warehouse, source, html, output_format)
+    origin = checked(warehouse, source, html, output_format)
     with page_at_least(html):
-        asked = read_fleet(path, sources=source or [], wait=wait)
+        asked = read_fleet(origin, wait=wait)
 
     def page() -> str:
         from bufferhouse.report.fleet.page import fleet_page  # Altair takes half a second to import
@@ -81,12 +81,12 @@ def report_program(
 
     Example: bufferhouse report program jit_cnn_train_step --html program.html
     """
-    path = checked(warehouse, source, html, output_format)
+    origin = checked(warehouse, source, html, output_format)
     if truth:
         from bufferhouse.report.program.truth import read_truth, truth_page, truth_text
 
         with page_at_least(html):
-            numbers = read_truth(path, program, run=run, sources=source or [], wait=wait)
+            numbers = read_truth(origin, program, run=run, wait=wait)
         text = truth_text(numbers, output_format, exact=exact)
         deliver(text, numbers.note, lambda: truth_page(numbers), html, output_format)
         return
@@ -95,7 +95,7 @@ def report_program(
     from bufferhouse.report.program.text import program_text
 
     with page_at_least(html):
-        asked = read_program(path, program, run=run, sources=source or [], wait=wait, mapped=MAPPED if html else 0)
+        asked = read_program(origin, program, run=run, wait=wait, mapped=MAPPED if html else 0)
 
     def page() -> str:
         from bufferhouse.report.program.page import program_page  # as above
@@ -128,9 +128,9 @@ def report_run(
     from bufferhouse.report.run.data import read_run
     from bufferhouse.report.run.text import run_text
 
-    path = checked(warehouse, source, html, output_format)
+    origin = checked(warehouse, source, html, output_format)
     with page_at_least(html):
-        asked = read_run(path, run, sources=source or [], wait=wait)
+        asked = read_run(origin, run, wait=wait)
 
     def page() -> str:
         from bufferhouse.report.run.page import run_page  # as above
@@ -142,15 +142,15 @@ def report_run(
 
 def checked(
     warehouse: Address | None, source: list[str] | None, html: Path | None, output_format: str
-) -> Address | None:
-    """Return the warehouse to query, or None with sources; refuse a wrong call before any work is done."""
+) -> Address | list[str]:
+    """Return the warehouse to query, or the sources; refuse a wrong call before any work is done."""
     from bufferhouse.report.text.sections import FORMATS
     from bufferhouse.report.writing import check_page_path
 
     check_format(output_format, *FORMATS)
     if html is not None:
         check_page_path(html)
-    return asked_path(warehouse, source)
+    return asked_origin(warehouse, source)
 
 
 @contextmanager

@@ -69,21 +69,20 @@ def whatif(
     from bufferhouse.whatif.edits import read_edit, read_edits_file
     from bufferhouse.whatif.fitting import read_size
 
-    path = checked(warehouse, source, html, output_format)
+    origin = checked(warehouse, source, html, output_format)
     read = [read_edit(text) for text in edits or []]
     read += read_edits_file(edits_file) if edits_file is not None else []
     if means and fit is None:
         raise UsageError("--means: expected --fit beside it")
     with page_at_least(html), progress_of("search") as step:
         change = read_change(
-            path,
+            origin,
             program,
             read,
             capacity_bytes=None if fit is None else read_size(fit),
             means=_kinds("--means", means),
             memory_space=memory_space,
             run=run,
-            sources=source or [],
             wait=wait,
             is_mapped=html is not None,
             progress=step,
@@ -127,7 +126,6 @@ def savings(
         kinds=_kinds("--kind", kinds),
         memory_space=memory_space,
         run=run,
-        sources=source or [],
         wait=wait,
     )
     tell(savings_text(found, output_format, exact=exact), found.subject.note)
@@ -164,7 +162,7 @@ def fits(
     from bufferhouse.whatif.chips import chip_of
     from bufferhouse.whatif.fitting import read_size
 
-    path = checked(warehouse, source, None, output_format)
+    origin = checked(warehouse, source, None, output_format)
     if (chip is None) == (capacity is None):
         raise UsageError("expected one of --chip and --capacity")
     if chip and memory_space:
@@ -172,14 +170,13 @@ def fits(
             f"--chip says the memory of space 0; give the size of memory space {memory_space} with --capacity"
         )
     asked = read_fits(
-        path,
+        origin,
         program,
         capacity_bytes=chip_of(chip).capacity_bytes if chip else read_size(capacity, "--capacity"),
         chip=chip,
         at=at or [],
         memory_space=memory_space,
         run=run,
-        sources=source or [],
         wait=wait,
     )
     tell(fits_text(asked, output_format, exact=exact), asked.note)

@@ -130,8 +130,7 @@ def common_step(changed: Counter[tuple[str, str]]) -> str | None:
     if not found or any(len(one) != 1 for one in found):
         return None
     each = [one[0] for one in found]
-    factors = {step.factor for step in each}
-    if len(factors) > 1:
+    if len({step.factor for step in each}) > 1:
         return None
     if all(step.place == 0 and step.rank > 1 for step in each):
         return f"leading dimension {each[0].factor}"

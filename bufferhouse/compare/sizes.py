@@ -49,8 +49,7 @@ class SizesOfDumps:
         """Return the sizes of a dump in a memory space: 0 if it has no allocation there."""
         spaces = self._spaces.get(dump_id, {})
         # Whether a dump has live ranges is the same for all of its memory spaces.
-        unknown = any(sizes.occupied is None for sizes in spaces.values())
-        nothing = None if unknown else 0
+        nothing = None if any(sizes.occupied is None for sizes in spaces.values()) else 0
         return spaces.get(memory_space) or Sizes(0, nothing, nothing, 0, 0, 0, 0)
 
     def reserved(self) -> dict[int, int]:

@@ -108,7 +108,7 @@ class Explained:
 
     def report(self) -> Report:
         """Return the report of `bufferhouse report program`."""
-        program = read_program(None, str(self.entry.program_id), sources=[self._folder.name])
+        program = read_program([self._folder.name], str(self.entry.program_id))
 
         def page() -> str:
             from bufferhouse.report.program.page import program_page  # Altair takes half a second to import
@@ -125,7 +125,7 @@ class Explained:
         """
         program = str(self.entry.program_id)
         read = [read_edit(text) for text in edits]
-        change = read_change(None, program, read, memory_space=memory_space, sources=[self._folder.name])
+        change = read_change([self._folder.name], program, read, memory_space=memory_space)
         return Report(change_text(change, "table"))
 
 

@@ -17,8 +17,7 @@ _WRITTEN = pytest.StashKey[dict[tuple[str, str, int], "Entry"]]()  # by the test
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of the fixture."""
-    group = parser.getgroup("bufferhouse", "memory of compiled programs (bufferhouse)")
-    group.addoption(
+    parser.getgroup("bufferhouse", "memory of compiled programs (bufferhouse)").addoption(
         "--memory-lock-update", action="store_true", help="write what tests compile into memory.lock, where it moved"
     )
     parser.addini("memory_lock", "the file of the fixture memory_lock", default="memory.lock")

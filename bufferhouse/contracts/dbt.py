@@ -40,5 +40,4 @@ def _column(model: Model, name: str, comment: str) -> dict[str, Any]:
 
 def unique_together(columns: tuple[str, ...]) -> str:
     """Return an expression of SQL that tells rows apart by several columns, in which nulls are equal."""
-    parts = [f"COALESCE(CAST({name} AS VARCHAR), '')" for name in columns]
-    return " || '|' || ".join(parts)
+    return " || '|' || ".join(f"COALESCE(CAST({name} AS VARCHAR), '')" for name in columns)

@@ -155,8 +155,7 @@ def is_log(path: str) -> bool:
 
 def ending_of(path: str) -> str:
     """Return how a file's name ends, as people call its kind: `.hlo.pb`, `.ll`, `.txt`; `(no ending)` for none."""
-    name = path.rsplit("/", 1)[-1]
-    stem, dot, ending = name.rpartition(".")
+    stem, dot, ending = path.rsplit("/", 1)[-1].rpartition(".")
     if not stem or not dot:
         return "(no ending)"
     return f".hlo.{ending}" if stem.endswith(".hlo") else f".{ending}"

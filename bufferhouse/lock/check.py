@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import NamedTuple
 
 from bufferhouse.compare import causes
@@ -26,6 +27,10 @@ OWN_OTHERS = "its values own other bytes"
 OTHERS = "values that the lock does not list"
 _DIMENSIONS = re.compile(r"\[[^\]]*\]")
 _NOTHING = Space(0, 0, 0, 0, 0, 0, 0, 0, 0)
+_sizes = attrgetter(
+    "reserved_bytes", "occupied_peak_bytes", "layout_padding_bytes", "parameter_bytes", "output_bytes", "temp_bytes",
+    "constant_bytes",
+)  # fmt: skip
 
 
 class Moved(NamedTuple):
@@ -181,7 +186,7 @@ def _rows(
     for number in sorted({*olds, *news}) or [0]:
         old = None if before is None else olds.get(number, replace(_NOTHING, memory_space=number))
         new = None if after is None else news.get(number, replace(_NOTHING, memory_space=number))
-        sizes = [_sizes(space) if space else None for space in (old, new)]
+        sizes = [Sizes(*_sizes(space)) if space else None for space in (old, new)]
         size_bytes = [metric_bytes(one, metric) if one else None for one in sizes]
         status = NEW if old is None else GONE if new is None else UNCHANGED if old.figures == new.figures else CHANGED
         row = Compared(pair, number, pair.change or status, None, *sizes, *size_bytes)
@@ -192,18 +197,6 @@ def _rows(
             found = _causes(old, new, metric, lost, outputs, is_reshaped=pair.change is not None)
             row = replace(row, causes=sorted(found, key=lambda one: -abs(one.size_bytes)))
         yield row, lost
-
-
-def _sizes(space: Space) -> Sizes:
-    return Sizes(
-        space.reserved_bytes,
-        space.occupied_peak_bytes,
-        space.layout_padding_bytes,
-        space.parameter_bytes,
-        space.output_bytes,
-        space.temp_bytes,
-        space.constant_bytes,
-    )
 
 
 def _causes(

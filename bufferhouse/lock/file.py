@@ -242,8 +242,7 @@ def _sides(text: str) -> list[str]:
     sides: list[list[str]] = [[], []]
     inside = None  # the side that a line belongs to, None for both
     for line in text.split("\n"):
-        mark = _CONFLICT.match(line)
-        if mark and (inside is not None or line[0] == "<"):
+        if _CONFLICT.match(line) and (inside is not None or line[0] == "<"):
             inside = {"<": 0, "|": 2, "=": 1, ">": None}[line[0]]
             line = ""
         for number, side in enumerate(sides):
@@ -446,8 +445,7 @@ def _key_in(text: str) -> tuple[str, str, int] | None:
     """Return the key of the program in a piece of text that is no TOML, where its lines are whole."""
     found: dict[str, Any] = {}
     for line in text.split("\n"):
-        name = line.partition(" = ")[0]
-        if name in ("function", "chip", "program_id"):
+        if line.partition(" = ")[0] in ("function", "chip", "program_id"):
             try:
                 found.update(parsed(line))
             except NoToml:

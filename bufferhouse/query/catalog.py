@@ -1,11 +1,9 @@
 """The catalog of the warehouse as a page of documentation, made from the contracts and the models."""
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 from bufferhouse.models.project import Model, newest_marts, read
-from bufferhouse.paths import MODELS
 from bufferhouse.query.format import formatted
 
 _INTRODUCTION = """\
@@ -26,13 +24,13 @@ _LAYERS = {
 _RAW = "What was ingested, names and shapes interned. Declared in `schemas/`, where every load is held to it."
 
 
-def catalog_markdown(directory: Path = MODELS) -> str:
-    """Return the page: purpose, grain, key and columns of every model in `directory` and of every table of raw.
+def catalog_markdown() -> str:
+    """Return the page: purpose, grain, key and columns of every model and of every table of raw.
 
     Raises:
         ModelError: a model is not written as models are.
     """
-    sections = catalog_sections(directory)
+    sections = catalog_sections()
     page = [_INTRODUCTION]
     for layer, purpose in {**_LAYERS, "raw": _RAW}.items():
         own = [text for name, text in sections.items() if name.startswith(f"{layer}.")]
@@ -40,7 +38,7 @@ def catalog_markdown(directory: Path = MODELS) -> str:
     return "\n".join(page)
 
 
-def catalog_sections(directory: Path = MODELS) -> dict[str, str]:
+def catalog_sections() -> dict[str, str]:
     """Return the section of each model and of each table of raw, by its name, in the order of the page.
 
     Raises:
@@ -48,7 +46,7 @@ def catalog_sections(directory: Path = MODELS) -> dict[str, str]:
     """
     from schemas import TABLES
 
-    models = sorted(read(directory), key=lambda model: model.name)
+    models = sorted(read(), key=lambda model: model.name)
     newest = {model.name: name for name, model in newest_marts(models).items()}
     sections = {
         model.name: _model(model, newest.get(model.name))

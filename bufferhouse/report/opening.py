@@ -15,23 +15,36 @@ from bufferhouse.report.text.figures import printable, some_of
 from bufferhouse.warehouse.open import Place, reading
 from bufferhouse.warehouse.run_names import find
 
+Origin = Place | list[str]
+"""What a report is made of: a warehouse, or the dumps of some sources, read into memory."""
 _NAMED = 5  # programs of those that there are
 ROUNDED = "JavaScript and jq before 1.7 round ids; did you mean"
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
-    """The answers that a report shows, by the names of their statements; what was asked and when, and what to note."""
+class Asked:
+    """What was asked and when, and what to note."""
 
     warehouse: str
     asked_at: datetime
     note: str | None
+
+    @property
+    def provenance(self) -> Record:
+        """What pages and JSON say of it."""
+        return {"warehouse": self.warehouse, "asked_at": self.asked_at}
+
+
+@dataclass(frozen=True, slots=True)
+class Answers(Asked):
+    """The answers that a report shows, by the names of their statements."""
+
     answers: dict[str, Answer]
 
 
 @contextmanager
-def opened(place: Place | None, sources: Sequence[str], wait: float) -> Iterator[tuple]:
-    """Yield a connection, a name for the page, and a note: of the warehouse at `place`, else of dumps in memory.
+def opened(origin: Origin, wait: float) -> Iterator[tuple]:
+    """Yield a connection, a name for the page, and a note.
 
     The note says what the figures are of: a published copy, or less than the dumps in memory.
 
@@ -39,18 +52,18 @@ def opened(place: Place | None, sources: Sequence[str], wait: float) -> Iterator
         NothingToShow: no dump was found in the sources.
         UsageError, WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open.reading`.
     """
-    if place is not None:
-        with reading(place, wait=wait, is_long=True) as warehouse:
+    if not isinstance(origin, list):
+        with reading(origin, wait=wait, is_long=True) as warehouse:
             yield warehouse.con, warehouse.title, warehouse.note
         return
     from bufferhouse.ingest.in_memory import in_memory
 
     unread: list[str] = []
-    with in_memory(sources, unread=unread) as con:
+    with in_memory(origin, unread=unread) as con:
         if not con.execute("FROM raw.runs LIMIT 1").fetchone():
             raise nothing_of(con, "there is nothing to report")
         note = f"{counted(len(unread), 'path')} could not be read: nothing of it is in the figures" if unread else None
-        yield con, " ".join(os.path.basename(source.rstrip("/")) for source in sources), note
+        yield con, " ".join(os.path.basename(source.rstrip("/")) for source in origin), note
 
 
 def find_run(con: duckdb.DuckDBPyConnection, word: str | None) -> int:

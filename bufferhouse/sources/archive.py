@@ -102,8 +102,7 @@ class Archive:
             # Where the name says nothing, only the stream that just passes by can be looked into.
             looks = None if is_named else _first_bytes(member, len(FIRST_BYTES)) == FIRST_BYTES
             entry = Entry(self, path, base, member.size_bytes, member.mtime_ns, begins_like_a_dump=looks)
-            is_beside = is_module_text(plain) or is_log(plain)
-            if is_named or looks or is_beside:
+            if is_named or looks or is_module_text(plain) or is_log(plain):
                 kept[path] = entry
                 self.ordinals[path] = ordinal
                 self._hold(path, member, is_untouched=looks is None)
@@ -366,8 +365,7 @@ def _zipped(raw: BinaryIO) -> Iterator[_Member]:
                 mtime_ns = int(datetime(*info.date_time, tzinfo=UTC).timestamp()) * 10**9
             except ValueError:
                 mtime_ns = 0  # some writers leave month and day at 0
-            opened = partial(archive.open, info)
-            member = _Member(info.filename, info.file_size, mtime_ns, opened)
+            member = _Member(info.filename, info.file_size, mtime_ns, partial(archive.open, info))
             if S_ISLNK(info.external_attr >> 16):
                 target = _first_bytes(member, _LONGEST_NAME).decode("utf-8", "surrogateescape")
                 member.link = _led_to(info.filename, target, True)

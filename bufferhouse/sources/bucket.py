@@ -75,8 +75,7 @@ class Bucket:
         import obstore
 
         with reached(path), suppress(FileNotFoundError):
-            item = obstore.head(self._opened(), self._key(path))
-            return self._entry(item, path.rsplit("/", 1)[0], True)
+            return self._entry(obstore.head(self._opened(), self._key(path)), path.rsplit("/", 1)[0], True)
         return None
 
     def _entry(self, item: Any, base: str, is_explicit: bool) -> Entry:

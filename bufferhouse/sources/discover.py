@@ -122,8 +122,7 @@ def grouped(entry: Entry, beside: Files, directory: str) -> Found:
         return Found.of(relative_path, {"combined": entry})
     plain = compression.plain_name(entry.path)
     if is_proto(plain):
-        flags = _flags(entry, plain, beside.flags)
-        return Found.of(relative_path, {"proto": entry}, flags=flags)
+        return Found.of(relative_path, {"proto": entry}, flags=_flags(entry, plain, beside.flags))
     if not plain.endswith(SUFFIXES["allocations"]):
         return Found.of(relative_path, {"combined": entry})
     parts = {"allocations": entry}
@@ -659,8 +658,7 @@ def _is_wanted(entry: Entry, include: Sequence[str], exclude: Sequence[str]) -> 
     relative = {relative_to(path, entry.base) for path in paths}
     names = relative | {path.rsplit("/", 1)[-1] for path in relative}
 
-    is_included = not include or _matches(names, include)
-    if not is_included:
+    if include and not _matches(names, include):
         plain = compression.plain_name(entry.path)
         if is_log(plain):
             entry.begins_like_a_dump = False  # a log and nothing else

@@ -81,8 +81,7 @@ def _copy(reader: Warehouse, writer: Warehouse, name: str) -> int:
     schema, table = name.split(".")
     into, besides = (writer.stored(table), writer.besides(table)) if schema == "raw" else (name, "")
     columns = [column[0] for column in old.execute(f"SELECT * FROM {name} LIMIT 0").description]
-    told = old.execute(f"SELECT * FROM {name}").to_arrow_reader(_ROWS)
-    with streamed(new, "rows_to_copy", told):
+    with streamed(new, "rows_to_copy", old.execute(f"SELECT * FROM {name}").to_arrow_reader(_ROWS)):
         new.execute(f"INSERT INTO {into} BY NAME SELECT *{besides} FROM rows_to_copy")
     before, after = _fingerprint(old, name, columns), _fingerprint(new, name, columns)
     if before != after:

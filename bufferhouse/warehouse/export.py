@@ -212,8 +212,7 @@ def _check(
 ) -> None:
     targets = [path for of_dump in places.values() for named in of_dump for path in named.values()]
     check_inside(directory, {os.path.dirname(path) for path in targets})
-    root = directory.resolve()
-    others = [] if force else _others(con, root, places)
+    others = [] if force else _others(con, directory.resolve(), places)
     if others:
         raise UsageError(
             f"{len(others)} of {len(targets)} files are in {directory} already with other bytes, {min(others)!r} among "

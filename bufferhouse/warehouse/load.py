@@ -6,10 +6,11 @@ statements, over the new dumps only. Dumps that fail a check of severity `error`
 
 import io
 import tarfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from operator import sub
 
 import polars as pl
@@ -68,30 +69,22 @@ def load(
         WarehouseBusy: a lake does not answer, also after several tries.
     """
     before = warehouse.commit_faults()
-    result = warehouse.load_persistently(parsed, lambda ours: _load(warehouse, ours, runs, started_at, replayed))
+    attempt = partial(_load_whole, warehouse, runs=runs, started_at=started_at, replayed=replayed)
+    result = warehouse.load_persistently(parsed, lambda ours: _load(warehouse, ours, attempt))
     if before is not None:
         result.conflicts, result.retries = map(sub, warehouse.commit_faults(), before)
     return result
 
 
-def _load(
-    warehouse: Warehouse,
-    parsed: ParsedBatch,
-    runs: Mapping[str, Run],
-    started_at: datetime,
-    replayed: Mapping[int, Sighting] | None,
-) -> Loaded:
-    """Load a batch without the files, if any, that cannot be noted."""
-
-    def attempt(batch: ParsedBatch, *, is_trial: bool) -> Loaded:
-        return _load_whole(warehouse, batch, runs, started_at, replayed, is_trial=is_trial)
+def _load(warehouse: Warehouse, parsed: ParsedBatch, attempt: Callable[..., Loaded]) -> Loaded:
+    """Load a batch, by `_load_whole`, without the files, if any, that cannot be noted."""
 
     def rehearse(sightings: Sequence[Sighting]) -> None:
         with suppress(_Tried):
             attempt(_only_of(parsed, sightings), is_trial=True)
 
     try:
-        return attempt(parsed, is_trial=False)
+        return attempt(parsed)
     except Exception as error:
         if not is_of_content(warehouse, error):
             raise
@@ -99,7 +92,7 @@ def _load(
         left_out = {id(sighting): f"{sighting.source_uri}: {told(reason)}" for sighting, reason in found}
         if not left_out or len(left_out) == len(parsed.sightings) > 1:  # no file is to blame for what all show
             raise
-    result = attempt(_only_of(parsed, [s for s in parsed.sightings if id(s) not in left_out]), is_trial=False)
+    result = attempt(_only_of(parsed, [s for s in parsed.sightings if id(s) not in left_out]))
     result.unreadable += left_out.values()
     return result
 
@@ -121,11 +114,11 @@ def _only_of(parsed: ParsedBatch, sightings: Sequence[Sighting]) -> ParsedBatch:
 def _load_whole(
     warehouse: Warehouse,
     parsed: ParsedBatch,
+    *,
     runs: Mapping[str, Run],
     started_at: datetime,
     replayed: Mapping[int, Sighting] | None,
-    *,
-    is_trial: bool,
+    is_trial: bool = False,
 ) -> Loaded:
     """Load a batch; of a trial nothing is kept.
 
@@ -274,8 +267,7 @@ def _add_runs(warehouse: Warehouse, runs: Mapping[str, Run], names: set[str]) ->
         return {}
     new = sorted(names, key=list(runs).index)
     numbers = dict(zip(new, warehouse.run_numbers(new), strict=True))
-    rows = [tuple(runs[name].row(number).values()) for name, number in numbers.items()]
-    insert(warehouse, "runs", rows)
+    insert(warehouse, "runs", [tuple(runs[name].row(number).values()) for name, number in numbers.items()])
     return numbers
 
 

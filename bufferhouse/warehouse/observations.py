@@ -111,7 +111,10 @@ def unseen(warehouse: Warehouse, sightings: list[Sighting]) -> tuple[list[Sighti
     return [s for i, s in enumerate(sightings) if i not in are_told], len(are_told)
 
 
-_NO_MODULE_TEXT = (None, None, None, None)
+# Of most dumps nothing lies beside them.
+_NO_MODULE_TEXT = _NO_COMPILE_FLAGS = (None,) * 4
+_NO_PROTO = (None,) * 6
+_NO_STAND_IN = (None, None)
 
 
 def _of_module_text(s: Sighting) -> tuple:
@@ -119,15 +122,9 @@ def _of_module_text(s: Sighting) -> tuple:
     return _NO_MODULE_TEXT if text is None else (text.size_bytes, text.mtime_ns, text.stack_frames_id, text.fault)
 
 
-_NO_COMPILE_FLAGS = (None, None, None, None)
-
-
 def _of_compile_flags(s: Sighting) -> tuple:
     one = s.compile_flags
     return _NO_COMPILE_FLAGS if one is None else (list(one.sets) or None, one.size_bytes, one.mtime_ns, one.fault)
-
-
-_NO_PROTO = (None, None, None, None, None, None)
 
 
 def _of_proto(s: Sighting) -> tuple:
@@ -197,7 +194,7 @@ def _observations(
 
 
 def _columns(rows: Iterable[tuple], nothing: tuple) -> Iterable[Sequence | None]:
-    """Return rows as columns, None for each where they all are `nothing`: of most dumps nothing lies beside them."""
+    """Return rows as columns, None for each where they all are `nothing`."""
     rows = list(rows)
     return nothing if rows.count(nothing) == len(rows) else zip(*rows, strict=True)
 
@@ -216,9 +213,6 @@ def _newest_loads(con: duckdb.DuckDBPyConnection, files: pl.DataFrame, known_run
         ).fetchall()
     newest = {(run_id, path): load_id for run_id, path, load_id in seen}
     return [newest.get(file) for file in files.iter_rows()]
-
-
-_NO_STAND_IN = (None, None)
 
 
 def _stand_ins(warehouse: Warehouse, files: pl.DataFrame, known_runs: Set[int]) -> list[tuple[str | None, int | None]]:

@@ -100,8 +100,7 @@ def find(con: duckdb.DuckDBPyConnection, word: str) -> Named:
         raise UsageError(f"{_said(word)} fits {counted(len(found), 'run')}; give one of them:\n{listed(found)}")
     if not runs:
         raise UsageError(f"there is no run {_said(word)}: the warehouse has no runs")
-    names = [run.run_name for run in runs]
-    hint = did_you_mean(word, names, 3) or f"; there are:\n{listed(runs)}"
+    hint = did_you_mean(word, (run.run_name for run in runs), 3) or f"; there are:\n{listed(runs)}"
     raise UsageError(f"there is no run {_said(word)}{hint}")
 
 

@@ -80,8 +80,7 @@ def faults_in(frames: dict[str, pl.DataFrame]) -> list[Fault]:
     again = parse_contents(work)
     for dump_id, refusal in again.refusals.items():
         faults[dump_id] = Fault(dump_id, f"this parser refuses it: {refusal}")
-    derived = _with_stored_ids(again.tables, frames)
-    _compare(frames, derived, faults)
+    _compare(frames, _with_stored_ids(again.tables, frames), faults)
     return list(faults.values())
 
 

@@ -84,8 +84,7 @@ def slots_of(space: Space) -> Slots:
         [c["end"][row] for row in kept],
         [c["kind"][row] == ARENA for row in kept],
     )
-    owner = [c["allocation"][row] for row in kept]
-    found.body = bodies(found, owner, space.strict)
+    found.body = bodies(found, [c["allocation"][row] for row in kept], space.strict)
     return found
 
 

@@ -23,27 +23,15 @@ Place = tuple[int, int]
 """Line and column, from 1."""
 
 
-def _line_of(lines: list[bytes], start: bytes, nth: int = 0) -> int:
-    return [row for row, line in enumerate(lines) if line.startswith(start)][nth]
+def _line_of(lines: list[bytes], start: bytes) -> int:
+    return next(row for row, line in enumerate(lines) if line.startswith(start))
 
 
-def _in_line(start: bytes, old: bytes, new: bytes, shows: int = 0, nth: int = 0) -> Callable[[list[bytes]], Place]:
-    """Break one line, counted among those that begin with `start`; it shows `shows` bytes behind where `old` began."""
-
-    def edit(lines: list[bytes]) -> Place:
-        row = _line_of(lines, start, nth)
-        at = lines[row].index(old)
-        lines[row] = lines[row][:at] + new + lines[row][at + len(old) :]
-        return row + 1, at + shows + 1
-
-    return edit
-
-
-def _in_section(heading: bytes, old: bytes, new: bytes, shows: int = 0) -> Callable[[list[bytes]], Place]:
-    """Break the first line below a heading."""
+def _in_line(start: bytes, old: bytes, new: bytes, shows: int = 0, below: int = 0) -> Callable[[list[bytes]], Place]:
+    """Break a line, some below the first that begins with `start`; it shows `shows` bytes behind where `old` began."""
 
     def edit(lines: list[bytes]) -> Place:
-        row = _line_of(lines, heading) + 1
+        row = _line_of(lines, start) + below
         at = lines[row].index(old)
         lines[row] = lines[row][:at] + new + lines[row][at + len(old) :]
         return row + 1, at + shows + 1
@@ -82,11 +70,11 @@ def _removed(start: bytes) -> Callable[[list[bytes]], Place]:
     return edit
 
 
-def _doubled(start: bytes, shows: int, below: int = 0) -> Callable[[list[bytes]], Place]:
+def _doubled(start: bytes, shows: int) -> Callable[[list[bytes]], Place]:
     """Repeat a line; its second copy shows it."""
 
     def edit(lines: list[bytes]) -> Place:
-        row = _line_of(lines, start) + below
+        row = _line_of(lines, start)
         lines.insert(row, lines[row])
         return row + 2, shows
 
@@ -124,7 +112,7 @@ DAMAGES: dict[str, Callable[[list[bytes]], Place]] = {
     "first position": _first_position_elsewhere,
     "text behind": _in_line(b"HloLiveRange (max ", b"HloLiveRange (max ", b"HloLiveRange (maximum "),
     "schedule twice": _doubled(b"    0:", 5),
-    "no range": _in_section(b"  BufferLiveRange:", b"}:", b"} ", 1),
+    "no range": _in_line(b"  BufferLiveRange:", b"}:", b"} ", 1, below=1),
     "cut in a header": _cut(b"allocation ", b"size "),
     "cut in a value": _cut(b" value: ", b" (size="),
 }

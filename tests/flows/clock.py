@@ -9,12 +9,14 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,36 @@ PATIENCE_SECONDS = 240
 _PORTS = range(20_000, 32_000)
 _CHANCE = random.SystemRandom()
 DEPLOYMENTS = 6  # that `serve` makes where no source has a schedule of its own
+
+
+def artifacts(state: Any) -> dict[str, Any]:
+    """Return the artifacts of a flow run by key; Prefect's server is the one that this process uses."""
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId
+
+    wanted = ArtifactFilter(flow_run_id=ArtifactFilterFlowRunId(any_=[state.state_details.flow_run_id]))
+    with get_client(sync_client=True) as client:
+        return {one.key: one.data for one in client.read_artifacts(artifact_filter=wanted)}
+
+
+@contextmanager
+def web_hook() -> Iterator[tuple[str, list[dict]]]:
+    """Yield the address of a web hook, and what it was told so far; it refuses what is behind `/gone`."""
+    heard: list[dict] = []
+
+    class Hook(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            heard.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            self.send_response(404 if self.path.startswith("/gone") else 200)
+            self.end_headers()
+
+        def log_message(self, *words: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Hook) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/", heard
+        server.shutdown()
 
 
 def free_port() -> int:

@@ -19,7 +19,7 @@ import duckdb
 import pytest
 from prefect import flow
 from prefect.client.orchestration import get_client
-from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId, FlowRunFilter, FlowRunFilterId
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
 from prefect.client.schemas.objects import TaskRun
 from prefect.exceptions import ParameterTypeError
 from prefect.settings import PREFECT_API_URL, PREFECT_HOME, temporary_settings
@@ -35,6 +35,7 @@ from bufferhouse.warehouse.file import writer_lock
 from flows.ingest import _final_state, ingest, main
 from flows.parsers import chosen_workers
 from flows.steps import is_transient, step
+from tests.flows.clock import artifacts
 from tests.ingests import write_dumps
 from tests.synthetic import small_dump
 from tests.warehouses import counts, published_path
@@ -119,11 +120,7 @@ def query(warehouse: Path, sql: str) -> list[tuple]:
 
 def artifact(state: State) -> str:
     """Return the Markdown of the summary of a flow run, beside which it leaves its progress."""
-    with get_client(sync_client=True) as client:
-        found = client.read_artifacts(
-            artifact_filter=ArtifactFilter(flow_run_id=ArtifactFilterFlowRunId(any_=[flow_run_of(state)]))
-        )
-    by_key = {one.key: one.data for one in found}
+    by_key = artifacts(state)
     assert ["ingest-progress", "ingest-summary"] == sorted(by_key)
     assert 100.0 == by_key["ingest-progress"]
     return str(by_key["ingest-summary"])

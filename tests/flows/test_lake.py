@@ -8,8 +8,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from prefect.client.orchestration import get_client
-from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId
 
 pytest.importorskip("psycopg", reason="the extra `lake` is not installed")
 
@@ -18,7 +16,7 @@ from bufferhouse.warehouse.open import reading
 from flows.ingest import ingest
 from flows.maintain import maintain
 from tests.command_line import CHECKOUT
-from tests.flows.clock import figures
+from tests.flows.clock import artifacts, figures
 from tests.warehouse.lake.lakes import answer, file_count, needs_lake, snapshot_count
 
 pytest_plugins = ["tests.flows.prefect_server", "tests.servers.lake_servers"]
@@ -36,12 +34,7 @@ def lake(postgres, tmp_path, monkeypatch) -> LakeAddress:
 
 def summary(state, key: str) -> dict[str, str]:
     """Return the figures that a flow run left under a key."""
-    number = state.state_details.flow_run_id
-    with get_client(sync_client=True) as client:
-        found = client.read_artifacts(
-            artifact_filter=ArtifactFilter(flow_run_id=ArtifactFilterFlowRunId(any_=[number]))
-        )
-    return figures({one.key: one.data for one in found}[key])
+    return figures(artifacts(state)[key])
 
 
 def test_flows_fill_and_keep_a_lake(prefect_server, lake, tmp_path):

@@ -11,7 +11,6 @@ import duckdb
 import pytest
 from prefect import flow
 from prefect.client.orchestration import get_client
-from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId
 from prefect.events.filters import EventFilter, EventNameFilter, EventRelatedFilter
 from prefect.flow_engine import run_flow
 from prefect.logging import get_logger
@@ -26,7 +25,7 @@ from flows.events import FAILED_CHECK, REGRESSION, emit_regression
 from flows.fleet_report import fleet_report
 from flows.maintain import maintain
 from flows.site import site
-from tests.flows.clock import figures, until
+from tests.flows.clock import artifacts, figures, until
 from tests.oom.specimens import FOLDER
 from tests.warehouses import published_path
 
@@ -36,16 +35,6 @@ pytest_plugins = ["tests.flows.prefect_server"]
 def query(warehouse, sql):
     with duckdb.connect(str(warehouse)) as con:
         return con.execute(sql).fetchall()
-
-
-def artifacts(state):
-    """Return the artifacts of a flow run by key."""
-    number = state.state_details.flow_run_id
-    with get_client(sync_client=True) as client:
-        found = client.read_artifacts(
-            artifact_filter=ArtifactFilter(flow_run_id=ArtifactFilterFlowRunId(any_=[number]))
-        )
-    return {one.key: one.data for one in found}
 
 
 def test_maintenance_prunes_compacts_proves_and_publishes(prefect_server, own_warehouse):

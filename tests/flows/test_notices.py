@@ -12,7 +12,6 @@ import signal
 import socketserver
 import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from uuid import uuid4
 
 import pytest
@@ -33,7 +32,7 @@ from flows import callers, events, notices
 from flows.events import emit_regression
 from flows.serving import deployments
 from tests.command_line import CHECKOUT, run
-from tests.flows.clock import Clock, children_of, forkserver_of, until
+from tests.flows.clock import Clock, children_of, forkserver_of, until, web_hook
 from tests.ingests import ingest, write_dumps
 
 pytest_plugins = ["tests.flows.prefect_server"]
@@ -44,21 +43,8 @@ PASSWORD = "p4ss-of-the-mailbox"
 @pytest.fixture
 def slack() -> Iterator[tuple[str, list[dict]]]:
     """The address of a web hook that stands in Slack's place, and what it was told; `/gone/…` refuses."""
-    heard: list[dict] = []
-
-    class Hook(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            heard.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
-            self.send_response(404 if self.path.startswith("/gone") else 200)
-            self.end_headers()
-
-        def log_message(self, *words: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Hook) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/services/T1/B2/{TOKEN}", heard
-        server.shutdown()
+    with web_hook() as (url, heard):
+        yield f"{url}services/T1/B2/{TOKEN}", heard
 
 
 @pytest.fixture

@@ -1,14 +1,11 @@
 """The services of docker/compose.yaml, run as another user on a real PostgreSQL, under fire."""
 
-import json
 import os
 import re
 import shutil
 import signal
-import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +14,7 @@ import pytest
 from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.paths import cache_folder
 from bufferhouse.warehouse import file
-from tests.flows.clock import until
+from tests.flows.clock import until, web_hook
 from tests.ingests import write_dumps
 from tests.servers.postgres import give
 from tests.synthetic import small_dump
@@ -62,21 +59,8 @@ stale = "off"
 @pytest.fixture(scope="module")
 def inbox() -> Iterator[tuple[str, list[dict]]]:
     """The address of a web hook, and what it was told."""
-    heard: list[dict] = []
-
-    class Hook(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            heard.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
-            self.send_response(200)
-            self.end_headers()
-
-        def log_message(self, *words: object) -> None:
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Hook) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/", heard
-        server.shutdown()
+    with web_hook() as told:
+        yield told
 
 
 @pytest.fixture(scope="module")

@@ -21,8 +21,7 @@ from bufferhouse.compare.donations import NOT_REQUESTED
 from bufferhouse.config.load import load
 from bufferhouse.report.compare.data import read_comparison
 from tests.command_line import CHECKOUT
-from tests.flows.clock import figures
-from tests.flows.test_maintain import artifacts
+from tests.flows.clock import artifacts, figures
 from tests.ingests import ingest, write_dumps
 from tests.synthetic import Slot, dump_text, small_dump
 

@@ -24,31 +24,19 @@ from bufferhouse.sources.compression import limit_bytes
 from bufferhouse.sources.s3 import tries
 from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.retention import MESSAGES
+from tests import ingests
 from tests.command_line import call, kill_group, run, start
+from tests.ingests import SUFFIX, write_dumps
 from tests.synthetic import Slot, dump_text, small_dump
 from tests.warehouses import contents, counts, load_texts, rows
 
-SUFFIX = "-buffer-assignment.txt"
-
-
-def write_dumps(directory: Path, numbers, text=small_dump) -> list[Path]:
-    """Write a dump for each number, named as the CPU backend names it."""
-    directory.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for number in numbers:
-        path = directory / f"module_{number:04}.jit_f.cpu_after_optimizations{SUFFIX}"
-        path.write_bytes(text(number))
-        paths.append(path)
-    return paths
-
 
 def ingested(warehouse: Path, *words: object) -> tuple[int, dict]:
-    """Ingest and return the exit code and the JSON summary, whose numbers must close."""
-    outcome = call("ingest", *words, "--warehouse", warehouse, "--format", "json")
-    summary = json.loads(outcome.out)
+    """Ingest as `ingests.ingest`, where all that is unreadable is a dump."""
+    code, summary = ingests.ingest(warehouse, *words)
     parts = summary["new"] + summary["known"] + summary["rejected"] + summary["known_rejected"]
     assert summary["seen"] == parts + len(summary["unreadable"])
-    return outcome.code, summary
+    return code, summary
 
 
 def states(warehouse: Path) -> list[tuple]:

@@ -23,7 +23,7 @@ from bufferhouse.messages.rules import RULES, Parts, capacity_bytes, reproduce
 from bufferhouse.oom.finding import Finding, explain, record, without_message
 from bufferhouse.paths import CHECKOUT
 from bufferhouse.query.statements import Record
-from bufferhouse.report.oom.text import _PARTS, _bar, oom_text
+from bufferhouse.report.oom.text import _PARTS, Explanation, _bar, oom_text
 from bufferhouse.whatif.chips import CHIPS
 from bufferhouse.whatif.moments import Moments
 from bufferhouse.whatif.space import read_space
@@ -88,7 +88,7 @@ def test_the_dump_of_another_program_explains_nothing(con, held, name: str, othe
     assert (doubt, {}, [], []) == (finding.doubt, finding.parts, finding.values, finding.advice)
     said = record(finding)
     assert (None, doubt) == (said["module"], said["doubt"])
-    assert oom_text([finding], [], "table").splitlines()[2].startswith("a program: ")
+    assert oom_text(Explanation([finding]), "table").splitlines()[2].startswith("a program: ")
 
 
 # The rule of each first figure; a figure of one value stands in the message to the byte.
@@ -632,7 +632,7 @@ def test_what_is_too_much_is_an_estimate_where_nothing_says_it(con, held, capaci
     [message] = [one for one in read_messages(io.BytesIO(text.encode())) if one.is_failure]
     [finding] = explain(con, [message], held("libtpu-0.0.42.1/outputs_wide"))
     assert (is_estimate, is_estimate) == (finding.is_over_estimate, record(finding)["is_over_estimate"])
-    said = oom_text([finding], [], "table").splitlines()[2]
+    said = oom_text(Explanation([finding]), "table").splitlines()[2]
     assert said.endswith(f"HBM of {capacity}, {'about ' if is_estimate else ''}16.3 GiB too much.")
 
 
@@ -644,7 +644,7 @@ def test_what_the_program_takes_itself_speaks_against_no_dump(con, held):
         [finding] = explain(con, [message], held(*names))
         assert ("jit_lm_head_loss", None) == (finding.dump["program_name"], finding.doubt)
         assert (None, 23_593_239_040) == (finding.needed_bytes, finding.parts["temporaries"])
-    assert "besides, which is in no dump: global 260.02M." in oom_text([finding], [], "table")
+    assert "besides, which is in no dump: global 260.02M." in oom_text(Explanation([finding]), "table")
     [finding] = explain(con, [message], held("libtpu-0.0.33/kv"))
     assert "its bytes are not the sum of what was used" == finding.doubt
 
@@ -692,7 +692,7 @@ def test_without_live_ranges_it_is_said_that_no_peak_is_known(tmp_path):
 def test_another_figure_of_fragmentation_is_told_beside_ours(found):
     """The message counts it otherwise, and both are called so: who compares them finds both."""
     finding = found("libtpu-0.0.33/xent")
-    said = " ".join(oom_text([finding], [], "table").split())
+    said = " ".join(oom_text(Explanation([finding]), "table").split())
     assert (146_432, True) == (finding.parts["fragmentation"], "by a rule of its own: 155.0K." in said)
 
 
@@ -719,7 +719,7 @@ def test_a_failure_of_a_tpu_while_it_runs_is_about_an_allocation(con, held, size
     data = f"RESOURCE_EXHAUSTED: Attempting to allocate {size}. That was not possible. There are 3.12G free."
     messages = list(read_messages(io.BytesIO(data.encode())))
     [finding] = explain(con, messages, held("libtpu-0.0.33/kv"))
-    assert (doubt, True) == (finding.doubt, "Free was 3.12G." in oom_text([finding], [], "table"))
+    assert (doubt, True) == (finding.doubt, "Free was 3.12G." in oom_text(Explanation([finding]), "table"))
     [among] = explain(con, messages, held("libtpu-0.0.33/kv", "libtpu-0.0.33/xent"))
     assert (finding.dump if doubt is None else None) == among.dump
 
@@ -735,7 +735,7 @@ def test_how_many_there_are_is_told_where_the_first_are_shown(con, held, found):
     kernel.allocations *= 6
     kernel.ranks = [f"[rank{number}]:" for number in range(9)]
     [finding] = explain(con, [kernel], held("libtpu-0.0.33/pal"))
-    said = " ".join(oom_text([finding], [], "table").split())
+    said = " ".join(oom_text(Explanation([finding]), "table").split())
     assert (12, 10) == (record(finding)["value_count"], len(finding.values))
     assert "Of its 12 allocations the first 10 are shown." in said
     assert "said by 9 ranks: [rank0]:, " in said
@@ -746,7 +746,7 @@ def test_without_a_dump_the_message_is_told(tmp_path):
     """All figures as they are printed, and the allocations that it lists, each with its bytes."""
     path = log("libtpu-0.0.33/xent")
     [finding] = explain(None, failures(path), [])
-    said = oom_text([finding], [], "table")
+    said = oom_text(Explanation([finding]), "table")
     assert ["as printed"] == [line.split("  ")[-1].strip() for line in said.splitlines() if line.startswith("used ")]
     assert [nominal(one.size) for one in finding.message.allocations][:10] == [one["bytes"] for one in finding.values]
     assert "Allocations that the message lists\n" in said

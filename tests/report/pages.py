@@ -1,6 +1,9 @@
 """Pages of reports for tests: what a browser would find in their text, and names that would do harm."""
 
 import json
+import re
+from base64 import b64encode
+from hashlib import sha256
 from html.parser import HTMLParser
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&<!-- \x1b[31m\x07\u202e\u2028שלום "
@@ -15,6 +18,32 @@ ATTRIBUTES = {
     *("lang", "charset", "http-equiv", "content", "name", "class", "id", "role", "aria-label", "aria-hidden", "scope"),
     *("title", "tabindex", "type", "viewbox", "preserveaspectratio", "points", "data-key"),
 }
+
+
+def assert_alone(text: str, elements: set[str] = ELEMENTS, attributes: set[str] = ATTRIBUTES) -> None:
+    """No element loads anything, the policy lets the page ask for nothing, and only its own scripts run."""
+    parts = Parts(text)
+    assert {tag for tag, _ in parts.elements} <= elements
+    assert {name for _, names in parts.elements for name in names} <= attributes
+    (policy,) = [a["content"] for _, a in parts.elements if a.get("http-equiv") == "Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert parts.hashes == set(re.search(r"script-src ([^;]+)", policy)[1].split())
+    (vega,) = [script for script in parts.running if len(script) > 500_000]
+    rest = re.sub(r"'sha256-[^']+'", "", text.replace(vega, ""))  # a hash in Base64 may hold //
+    assert [] == re.findall(r"https?:|//\w[\w.]+/|\$schema|@import|url\(|src=|href=", rest)
+
+
+def assert_only_text_differs(harmless: str, hostile: str) -> None:
+    """Hostile names give the elements and scripts of harmless ones; what is embedded is ASCII that none can end."""
+    expected, actual = Parts(harmless), Parts(hostile)
+    assert [(tag, [*names]) for tag, names in expected.elements] == [(tag, [*names]) for tag, names in actual.elements]
+    assert expected.running == actual.running
+    without_scripts = re.sub(r"<script.*?</script>", "", hostile, flags=re.DOTALL).replace("\n", "")
+    assert "" == "".join(char for char in without_scripts if not char.isprintable())
+    for block in ("answers", "charts", "tables"):
+        (text,) = [text for attributes, text in actual.scripts if attributes.get("id") == block]
+        assert text.isascii()
+        assert not set("<>&") & set(text)
 
 
 class Parts(HTMLParser):
@@ -53,6 +82,16 @@ class Parts(HTMLParser):
             if {"td", "th"} & set(self._open):
                 said, exact = self.rows[-1][-1]
                 self.rows[-1][-1] = (f"{said} {data}".strip(), exact)
+
+    @property
+    def running(self) -> list[str]:
+        """The scripts that a browser runs: no blocks of data."""
+        return [text for attributes, text in self.scripts if "type" not in attributes]
+
+    @property
+    def hashes(self) -> set[str]:
+        """Their hashes, as a policy names them."""
+        return {f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in self.running}
 
     def embedded(self, name: str):
         """The JSON of a block of data."""

@@ -99,7 +99,7 @@ def test_what_lacks_is_not_covered(tmp_path, cut):
         (dump,) = (FLEET / "jaxlib-0.6.0").glob("*jit_fft*-buffer-assignment.txt")
         text, figure = dump.read_text().replace("source_file=", "other_file="), "source lines"
     (run / dump.name).write_text(text)
-    rows = read_fleet(None, sources=[str(run)]).answers["fleet_coverage"].records
+    rows = read_fleet([str(run)]).answers["fleet_coverage"].records
     assert [(0, 1)] == [(row["covered_count"], row["total_count"]) for row in rows if row["figure"] == figure]
 
 

@@ -77,7 +77,7 @@ def test_the_size_of_a_dump_is_that_of_its_content(transformer: Program, name: s
 def test_candidates_of_dumps_in_no_warehouse_are_listed_there():
     """Where --from names the dumps, the programs of a warehouse are others."""
     with pytest.raises(UsageError, match=r"… and \d+ more: bufferhouse query --from SOURCE --ask find_dump$"):
-        read_program(None, "no such", sources=[str(CHECKOUT / "examples" / "fleet" / "jaxlib-0.9.0")])
+        read_program([str(CHECKOUT / "examples" / "fleet" / "jaxlib-0.9.0")], "no such")
 
 
 def test_a_name_is_meant_before_the_beginnings_of_others(example):

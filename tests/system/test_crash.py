@@ -14,7 +14,7 @@ from bufferhouse.warehouse.file import undo_left
 from tests.command_line import CHECKOUT, Outcome, call, start
 from tests.dump.damage import DAMAGES, damaged, renamed, sources
 from tests.ingests import name_of
-from tests.warehouses import asked, contents, published_path
+from tests.warehouses import derived, published_path
 
 pytestmark = pytest.mark.slow
 
@@ -55,10 +55,7 @@ def finished(*words: object) -> Outcome:
 def tables(path: Path) -> dict:
     """All rows but those of raw.loads, and the tables of the incremental models, as a reader of ours finds them."""
     undo_left(path)
-    found = {table: cells for table, cells in contents(path).items() if table != "loads"}
-    with asked(path) as con:
-        names = con.execute("SELECT model_name FROM meta.models WHERE is_incremental ORDER BY ordinal").fetchall()
-        return found | {name: con.execute(f"SELECT * FROM {name} ORDER BY ALL").fetchall() for (name,) in names}
+    return derived(path)
 
 
 @pytest.fixture(scope="module")

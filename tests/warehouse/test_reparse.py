@@ -12,7 +12,7 @@ from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.reparse import outdated, reparse
 from tests.command_line import call
 from tests.ingests import SUFFIX, ingest, write_dumps
-from tests.warehouses import asked, contents, counts, rows
+from tests.warehouses import counts, derived, rows
 
 
 @pytest.fixture(scope="module")
@@ -35,14 +35,6 @@ def as_if_older(path, *changes: str) -> None:
         con.execute("UPDATE raw.loads SET parser_version = '0.0.1'")
         for change in changes:
             con.execute(change)
-
-
-def derived(path) -> dict:
-    """All rows but those of raw.loads, and the tables of the incremental models."""
-    found = {table: cells for table, cells in contents(path).items() if table != "loads"}
-    with asked(path) as con:
-        names = con.execute("SELECT model_name FROM meta.models WHERE is_incremental ORDER BY ordinal").fetchall()
-        return found | {name: con.execute(f"SELECT * FROM {name} ORDER BY ALL").fetchall() for (name,) in names}
 
 
 def test_rows_of_an_older_version_become_those_of_this_one(own_warehouse):

@@ -17,14 +17,13 @@ from bufferhouse.query.statements import Answer, Record, ask
 from bufferhouse.report.compare.donations import donation_records
 from bufferhouse.report.compare.flags import flag_records
 from bufferhouse.report.compare.records import cause_records, program_records
-from bufferhouse.report.opening import find_programs, find_run, opened
+from bufferhouse.report.opening import Asked, Origin, find_programs, find_run, opened
 from bufferhouse.sources.flags import differing, effective_flags
-from bufferhouse.warehouse.open import Place
 from bufferhouse.warehouse.run_names import is_name
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Asked):
     """Two runs, and every memory space of every program of them.
 
     `answers` holds the records of both runs (`compare_runs`), of the programs (`compare_programs`: one for each pair of
@@ -37,9 +36,6 @@ class Comparison:
     `is_in_memory`: the dumps are in no warehouse; then the note says that paths could not be read, and nothing else.
     """
 
-    warehouse: str
-    asked_at: datetime
-    note: str | None
     metric: str
     relevant: Threshold
     rows: Sequence[Compared]
@@ -132,7 +128,7 @@ def _counts(rows: Sequence[Record]) -> Record:
 
 
 def read_comparison(
-    path: Place | None,
+    origin: Origin,
     before: str,
     after: str | None,
     *,
@@ -140,7 +136,6 @@ def read_comparison(
     program: str | None = None,
     memory_space: int | None = None,
     relevant: Threshold = RELEVANT,
-    sources: Sequence[str] = (),
     wait: float = 0.0,
 ) -> Comparison:
     """Compare the runs that `before` and `after` mean: names, or beginnings that fit one run only.
@@ -153,7 +148,7 @@ def read_comparison(
         UsageError: a word means no run or several, no dump of a run, or no program. The message names candidates.
         WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open.reading`.
     """
-    with opened(path, sources, wait) as (con, name, note):
+    with opened(origin, wait) as (con, name, note):
         program_ids = None if program is None else find_programs(con, program)
         if after is None:
             parts = both_flag_sets(con, find_run(con, before), before, program_ids)
@@ -161,7 +156,7 @@ def read_comparison(
             parts = _part(con, before), _part(con, after)
         wanted = {"metric": metric, "relevant": relevant, "program_ids": program_ids, "memory_space": memory_space}
         run_ids = [part.run_id for part in parts]
-        told = {"warehouse": name, "note": note, "is_in_memory": path is None}
+        told = {"warehouse": name, "note": note, "is_in_memory": isinstance(origin, list)}
         return comparison_of(con, *run_ids, parts=parts, **told, **wanted)
 
 

@@ -1,6 +1,5 @@
 """Programs for which the same compiler with the same flags gave different bytes: read, and written as text."""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import duckdb
@@ -9,12 +8,11 @@ from bufferhouse.compare.flags import effective_options
 from bufferhouse.engine.sql import registered
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record, ask
-from bufferhouse.report.opening import Answers, opened
+from bufferhouse.report.opening import Answers, Origin, opened
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.screen import report_text
 from bufferhouse.report.text.sections import Section, json_text
 from bufferhouse.sources.flags import effective_flags
-from bufferhouse.warehouse.open import Place
 
 _SHOWN = 40  # rows on a terminal and in Markdown
 _COLUMNS = [
@@ -35,7 +33,7 @@ _COLUMNS = [
 ]
 
 
-def read_determinism(path: Place | None, *, sources: Sequence[str], wait: float) -> Answers:
+def read_determinism(origin: Origin, *, wait: float) -> Answers:
     """Ask which programs differ (`determinism`), and how many could be judged (`determinism_runs`).
 
     Raises:
@@ -43,7 +41,7 @@ def read_determinism(path: Place | None, *, sources: Sequence[str], wait: float)
     """
     import polars as pl
 
-    with opened(path, sources, wait) as (con, name, note):
+    with opened(origin, wait) as (con, name, note):
         told = _told(con)
         kinds = {"run_id": pl.Int64, "dump_id": pl.Int64, "effective_flags": pl.String}
         with registered(con, "determinism_flags", pl.DataFrame(told, schema=kinds, orient="row")):
@@ -67,7 +65,7 @@ def _told(con: duckdb.DuckDBPyConnection) -> list[tuple[int, int | None, str | N
 def determinism_text(found: Answers, form: str, *, exact: bool) -> str:
     """Return the report in a form of `sections.FORMATS`; `exact` writes all bytes to the byte."""
     if form == "json":
-        return json_text({"warehouse": found.warehouse, "asked_at": found.asked_at}, found.answers)
+        return json_text(found.provenance, found.answers)
     facts, rows = found.answers["determinism_runs"].records[0], found.answers["determinism"].records
     judged = [row for row in rows if row["basis"] == "same flags"]
     lines = _judged(facts)

@@ -18,12 +18,11 @@ from bufferhouse.report.compare.joined import with_guesses
 from bufferhouse.report.compare.records import cause_records, exactly, program_records
 from bufferhouse.report.compare.sections import METRIC_NAMES, cause_section
 from bufferhouse.report.compare.text import with_causes
-from bufferhouse.report.opening import find_programs, opened
+from bufferhouse.report.opening import Asked, Origin, find_programs, opened
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, some_of, space_title, sparkline
 from bufferhouse.report.text.screen import cut, report_text
 from bufferhouse.report.text.sections import Section, plain_json
-from bufferhouse.warehouse.open import Place
 
 _EXPLAINED = 5  # change points of a series, the biggest; --format json has all
 _SHOWN = 20  # series without a change
@@ -53,12 +52,9 @@ _UNCHANGED = [
 
 
 @dataclass(frozen=True, slots=True)
-class Blamed:
+class Blamed(Asked):
     """All series of the programs that were asked for; `notes` say what the series leave out."""
 
-    warehouse: str
-    asked_at: datetime
-    note: str | None
     word: str
     metric: str
     series: Sequence[Series]
@@ -67,13 +63,7 @@ class Blamed:
 
 
 def read_blame(
-    path: Place | None,
-    word: str,
-    *,
-    metric: str = "reserved",
-    memory_space: int | None = None,
-    sources: Sequence[str] = (),
-    wait: float = 0.0,
+    origin: Origin, word: str, *, metric: str = "reserved", memory_space: int | None = None, wait: float = 0.0
 ) -> Blamed:
     """Read the history of the programs that `word` means: a name or program_id, or the beginning of either.
 
@@ -81,7 +71,7 @@ def read_blame(
         UsageError: there is no such program, or it has nothing in that memory space. The message names what there is.
         WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open.reading`.
     """
-    with opened(path, sources, wait) as (con, name, note):
+    with opened(origin, wait) as (con, name, note):
         program_ids = find_programs(con, word)
         found = read_history(con, program_ids, metric=metric, memory_space=memory_space)
         joined = read_joined(con, program_ids, metric=metric, memory_space=memory_space)
@@ -127,12 +117,7 @@ def _variant_notes(series: Sequence[Series]) -> list[str]:
 def blame_text(blamed: Blamed, form: str, *, exact: bool) -> str:
     """Return the history in a form of `sections.FORMATS`; `exact` writes all bytes to the byte."""
     if form == "json":
-        about = {
-            "warehouse": blamed.warehouse,
-            "asked_at": blamed.asked_at,
-            "metric": blamed.metric,
-            "notes": list(blamed.notes),
-        }
+        about = {**blamed.provenance, "metric": blamed.metric, "notes": list(blamed.notes)}
         return plain_json(
             {**about, "series": [_object(one) for one in blamed.series], "reshaped": _joined_records(blamed.joined)}
         )
@@ -226,8 +211,7 @@ def _sections(series: Series, metric: str, exact: bool) -> list[Section]:
     whole = Section(title, lines, _POINTS if points else (), points)
     # The biggest, in the order of the runs.
     biggest = sorted(sorted(explained, key=lambda one: -one[0])[:_EXPLAINED], key=lambda one: one[1])
-    left = len(explained) - len(biggest)
-    if left:
+    if len(explained) > len(biggest):
         whole.lines.append(f"The {_EXPLAINED} biggest changes are explained; --format json has all.")
     return [whole, *(section for *_, section in biggest)]
 

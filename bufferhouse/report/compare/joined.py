@@ -40,8 +40,7 @@ def joined_records(con: duckdb.DuckDBPyConnection, before_run_id: int, after_run
     """
     with collector_paused():
         rows = compare_pairs(con, *joined_pairs(con, before_run_id, after_run_id), metric="reserved")
-    records = program_records(rows, RELEVANT, [])
-    return [{name: row[name] for name in _KEPT} for row in records]
+    return [{name: row[name] for name in _KEPT} for row in program_records(rows, RELEVANT, [])]
 
 
 def joined_section(

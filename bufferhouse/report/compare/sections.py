@@ -166,9 +166,8 @@ def _status_section(comparison: Comparison, space: Record, status: str, exact: b
 
 def subtitle(comparison: Comparison, *, exact: bool = False) -> list[str]:
     """Return one line a run: its name, compiler, platform, start and counts; and how much of the device is taken."""
-    sides = (comparison.before, comparison.after)
     return [
-        *(f"{side['side']}: {_run(side)}" for side in sides),
+        *(f"{side['side']}: {_run(side)}" for side in (comparison.before, comparison.after)),
         *_capacity_lines(comparison, exact_bytes if exact else human_bytes),
     ]
 

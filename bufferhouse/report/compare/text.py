@@ -48,8 +48,7 @@ def compare_object(comparison: Comparison, *, by: Sequence[str] = ()) -> Record:
     run says which of its dumps were compared; null is all.
     """
     return {
-        "warehouse": comparison.warehouse,
-        "asked_at": comparison.asked_at,
+        **comparison.provenance,
         "before": {**comparison.before, "part": comparison.before.get("part")},
         "after": {**comparison.after, "part": comparison.after.get("part")},
         "metric": comparison.metric,

@@ -56,8 +56,7 @@ def waterfall_chart(steps: Sequence[Record], where: Mapping[str, Any], title: st
     """Return the chart of the records of one program, which are those of the answer that equal `where`."""
     labels = distinct({str(one["step"]): _label(one, _LABEL) for one in steps})
     abouts = {str(one["step"]): _label(one, _ABOUT) for one in steps}
-    low = _low(steps)
-    at = bytes_at("start_bytes:Q", low, max(one["end_bytes"] for one in steps))
+    at = bytes_at("start_bytes:Q", _low(steps), max(one["end_bytes"] for one in steps))
     place = alt.Y(
         "label:N",
         sort=list(labels.values()),

@@ -19,9 +19,8 @@ from bufferhouse.compare.sizes import SizesOfDumps
 from bufferhouse.query.statements import Answer, Record, ask, keep
 from bufferhouse.report.compare.joined import joined_records
 from bufferhouse.report.compare.records import main_cause
-from bufferhouse.report.opening import Answers, opened
+from bufferhouse.report.opening import Answers, Origin, opened
 from bufferhouse.report.text.figures import printable
-from bufferhouse.warehouse.open import Place
 
 SHOWN_SERIES = 15  # per table
 SHOWN_RUNS = 100  # newest runs per table, for charts and sparklines
@@ -91,14 +90,14 @@ class Fleet(Answers):
         return self.answers["fleet_runs"].records
 
 
-def read_fleet(path: Place | None, *, sources: Sequence[str] = (), wait: float = 0.0) -> Fleet:
-    """Ask all statements of the report: of the warehouse at `path`, else of the dumps of `sources`, read into memory.
+def read_fleet(origin: Origin, *, wait: float = 0.0) -> Fleet:
+    """Ask all statements of the report.
 
     Raises:
         UsageError: a source does not exist.
         UsageError, WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open.reading`.
     """
-    with opened(path, sources, wait) as (con, name, note):
+    with opened(origin, wait) as (con, name, note):
         return fleet_of(con, name, note)
 
 

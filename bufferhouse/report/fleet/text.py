@@ -79,7 +79,7 @@ def fleet_text(fleet: Fleet, form: str, *, exact: bool = False) -> str:
     bytes as numbers.
     """
     if form == "json":
-        return json_text({"warehouse": fleet.warehouse, "asked_at": fleet.asked_at}, fleet.answers)
+        return json_text(fleet.provenance, fleet.answers)
     if form == "table":
         return fleet_screen(fleet, exact=exact)
     return markdown_text("Memory of the fleet", _sections(fleet, exact), exact=exact)
@@ -101,8 +101,7 @@ def _sections(fleet: Fleet, exact: bool) -> list[Section]:
 
 def _movers(space: Space, exact: bool) -> Section:
     runs = space.runs[-_RUNS:]
-    hidden = len(space.runs) - len(runs)
-    newest = f"; the newest {len(runs)} of {len(space.runs)} runs" if hidden else ""
+    newest = f"; the newest {len(runs)} of {len(space.runs)} runs" if len(runs) < len(space.runs) else ""
     lines = [f"Reserved bytes: {moved_line(space)}{newest}.", *filter(None, [counted_for(space), left_out(space)])]
     columns = [Column("label", "program")]
     columns += [Column(str(run["run_id"]), printable(run["run_name"]), "bytes") for run in runs]

@@ -1,6 +1,7 @@
 """Findings about programs that did not fit, as text."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from bufferhouse.errors import counted
 from bufferhouse.messages.figures import printed as size_text
@@ -59,19 +60,22 @@ _ADVICE = [
 ]
 
 
-def oom_text(
-    findings: Sequence[Finding],
-    refused: Sequence[Refused],
-    form: str,
-    silent: Sequence[Record] = (),
-    *,
-    unread: Sequence[str] = (),
-) -> str:
-    """Return findings as table, markdown, json, or github: annotations of a workflow.
+class Explanation(NamedTuple):
+    """Findings, and what is refused in the logs.
 
     `silent` are the dumps of programs that did not fit and that no message is about; `unread` says of each dump that
     could not be read where it is and why.
     """
+
+    findings: Sequence[Finding]
+    refused: Sequence[Refused] = ()
+    silent: Sequence[Record] = ()
+    unread: Sequence[str] = ()
+
+
+def oom_text(found: Explanation, form: str) -> str:
+    """Return findings as table, markdown, json, or github: annotations of a workflow."""
+    findings, refused, silent, unread = found
     if form == "json":
         return plain_json(
             {
@@ -94,12 +98,12 @@ def oom_text(
         told_ones = [_annotation(one) for one in findings if one.message.is_failure]
         others = [*map(refused_line, refused), *([_silent(silent)] if silent else [])]
         if unread:
-            others.append(_unread(unread) if told_ones or others else title(findings, refused, silent, unread=unread))
+            others.append(_unread(unread) if told_ones or others else title(found))
         told_ones += [annotation("error", one, title="bufferhouse oom") for one in others]
         return "\n".join(told_ones)
     sections = [section for finding in told(findings) for section in oom_sections(finding)]
     sections += [*refused_section(refused), *silent_section(silent), *unread_section(unread)]
-    return report_text(title(findings, refused, silent, unread=unread), sections, form)
+    return report_text(title(found), sections, form)
 
 
 def silent_section(silent: Sequence[Record]) -> list[Section]:
@@ -153,23 +157,14 @@ def told(findings: Sequence[Finding]) -> list[Finding]:
     return failures or list(findings)
 
 
-def title(
-    findings: Sequence[Finding],
-    refused: Sequence[Refused],
-    silent: Sequence[Record] = (),
-    *,
-    unread: Sequence[str] = (),
-) -> str:
+def title(found: Explanation) -> str:
     """Return what was found in one line."""
-    failures = sum(one.message.is_failure for one in findings)
-    if not failures and silent:
-        return f"{counted(len(silent), 'program')} did not fit"
-    if not failures and (refused or unread):
-        missing = [_not_read(refused)] * bool(refused) + ["dumps could not be read"] * bool(unread)
+    if failures := sum(one.message.is_failure for one in found.findings) or len(found.silent):
+        return f"{counted(failures, 'program')} did not fit"
+    if found.refused or found.unread:
+        missing = [_not_read(found.refused)] * bool(found.refused) + ["dumps could not be read"] * bool(found.unread)
         return f"Whether a program did not fit is not known: {', '.join(missing)}"
-    if not failures:
-        return "No failure for lack of memory was found"
-    return f"{counted(failures, 'program')} did not fit"
+    return "No failure for lack of memory was found"
 
 
 def verdict(finding: Finding) -> str:

@@ -13,11 +13,10 @@ from bufferhouse.errors import UsageError, counted
 from bufferhouse.query.hints import REJECTS, lister_of_programs
 from bufferhouse.query.statements import Answer, Record, ask, ask_each
 from bufferhouse.report.nothing import nothing_of
-from bufferhouse.report.opening import ROUNDED, Answers, find_run, opened, rounded_from
+from bufferhouse.report.opening import ROUNDED, Answers, Origin, find_run, opened, rounded_from
 from bufferhouse.report.program.savings import MAPPED, savings_of
 from bufferhouse.report.text.figures import printable, some_of
 from bufferhouse.report.text.screen import shortened
-from bufferhouse.warehouse.open import Place
 from bufferhouse.whatif.space import read_space
 
 STRETCHES = 400  # of the schedule in the timeline: about one for each three pixels of a wide page
@@ -115,13 +114,7 @@ class Program(Answers):
 
 
 def read_program(
-    path: Place | None,
-    word: str,
-    *,
-    run: str | None = None,
-    sources: Sequence[str] = (),
-    wait: float = 0.0,
-    mapped: int = MAPPED,
+    origin: Origin, word: str, *, run: str | None = None, wait: float = 0.0, mapped: int = MAPPED
 ) -> Program:
     """Ask all statements about the program that `word` means, in `run` or else in the newest run that has it.
 
@@ -134,7 +127,7 @@ def read_program(
         UsageError: the word fits no program or several, or the run has no dump of it. The message names candidates.
         WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open.reading`.
     """
-    with opened(path, sources, wait) as (con, name, note):
+    with opened(origin, wait) as (con, name, note):
         program_id, dumps, dump = find_dump(con, word, run)
         dump_id = dump["dump_id"]
         asked = asked_of(con, [dump_id])[dump_id]

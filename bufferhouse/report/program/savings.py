@@ -29,8 +29,7 @@ def savings_of(space: Space | None, *, most: int = SAVINGS, mapped: int) -> dict
     if space is None or not space.has_live_ranges:
         return {"program_savings": Answer(_SAVINGS, [])}
     ranking = rank(space, most=most)
-    rows = [_row(space, worth) for worth in ranking.worths]
-    found = {"program_savings": Answer(_SAVINGS, rows)}
+    found = {"program_savings": Answer(_SAVINGS, [_row(space, worth) for worth in ranking.worths])}
     shown = [(_said(space, one), compute(space, [one.applied.edit], work=_WORK)) for one in ranking.worths[:mapped]]
     return found | maps_of(space, shown) if shown else found
 

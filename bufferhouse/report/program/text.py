@@ -166,8 +166,7 @@ def program_text(program: Program, form: str, *, exact: bool = False) -> str:
     with bytes as numbers.
     """
     if form == "json":
-        about = {"warehouse": program.warehouse, "asked_at": program.asked_at, "dump": program.dump}
-        return json_text(about, program.answers)
+        return json_text({**program.provenance, "dump": program.dump}, program.answers)
     sections = list(_sections(program, exact_bytes if exact else human_bytes))
     return report_text(program.name, sections, form, exact=exact)
 
@@ -220,8 +219,7 @@ def donation_section(program: Program) -> Section:
 
 def _timeline(space: Space) -> list[str]:
     """Return the occupied bytes over the schedule as bars; a bar shows the maximum of its stretch."""
-    values = [row["occupied_bytes"] for row in space.timeline]
-    if not any(values):
+    if not any(row["occupied_bytes"] for row in space.timeline):
         return []
     end = space.timeline[-1]["schedule_position"] + 1
     stretches: list[int | None] = [None] * min(_BARS, end)

@@ -11,14 +11,13 @@ from datetime import UTC, datetime
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Answer, Record, ask_each
 from bufferhouse.redaction import shell_word
-from bufferhouse.report.opening import opened
+from bufferhouse.report.opening import Asked, Origin, opened
 from bufferhouse.report.program.data import find_dump
 from bufferhouse.report.program.text import subtitle
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, printable, space_title
 from bufferhouse.report.text.screen import report_text
 from bufferhouse.report.text.sections import Section, json_text
-from bufferhouse.warehouse.open import Place
 
 SOURCE = "program_truth"  # the answer: the official numbers of dumps, as each file of each run sees them
 _PLACE = ("run_id", "relative_path")
@@ -49,12 +48,9 @@ _UNKNOWN_COMPILER = "nothing says which compiler made the dump"
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
+class Truth(Asked):
     """The official numbers of one dump of a program in one run."""
 
-    warehouse: str
-    asked_at: datetime
-    note: str | None
     dump: Record
     answer: Answer
 
@@ -64,15 +60,13 @@ class Truth:
         return printable(self.dump["program_name"], 120)
 
 
-def read_truth(
-    path: Place | None, word: str, *, run: str | None = None, sources: Sequence[str] = (), wait: float = 0.0
-) -> Truth:
+def read_truth(origin: Origin, word: str, *, run: str | None = None, wait: float = 0.0) -> Truth:
     """Ask for the official numbers of the program that `word` means, as `read_program` finds it.
 
     Raises:
         NothingToShow, UsageError, WarehouseBusy, WarehouseError: as `read_program`.
     """
-    with opened(path, sources, wait) as (con, name, note):
+    with opened(origin, wait) as (con, name, note):
         _, _, dump = find_dump(con, word, run)
         answer = ask_each(con, SOURCE, [dump["dump_id"]])[dump["dump_id"]]
     return Truth(name, datetime.now(UTC), note, dump, of_file(answer, dump["run_id"], dump["relative_path"]))
@@ -89,15 +83,12 @@ def of_file(answer: Answer, run_id: int, relative_path: str) -> Answer:
 def truth_text(truth: Truth, form: str, *, exact: bool = False) -> str:
     """Return the truth page in a form of `sections.FORMATS`; `exact` writes all bytes to the byte."""
     if form == "json":
-        about = {"warehouse": truth.warehouse, "asked_at": truth.asked_at, "dump": truth.dump}
-        return json_text(about, {SOURCE: truth.answer})
-    lines = [*subtitle(truth.dump), *notes(truth)]
-    sections = [Section("", lines)]
+        return json_text({**truth.provenance, "dump": truth.dump}, {SOURCE: truth.answer})
+    sections = [Section("", [*subtitle(truth.dump), *notes(truth)])]
     for section, rules in truth_sections(truth.answer.records, truth.dump["platform"]):
         sections += [section, Section("", rules)]
     sections.append(Section("Verdicts", [f"{name}: {said}." for name, said in VERDICTS.items()]))
-    title = f"Official numbers: {truth.name}"
-    return report_text(title, sections, form, exact=exact)
+    return report_text(f"Official numbers: {truth.name}", sections, form, exact=exact)
 
 
 def truth_page(truth: Truth) -> str:
@@ -108,8 +99,7 @@ def truth_page(truth: Truth) -> str:
         "truth.html",
         f"Official numbers: {truth.name}",
         {SOURCE: truth.answer},
-        warehouse=truth.warehouse,
-        asked_at=truth.asked_at,
+        **truth.provenance,
         name=truth.name,
         subtitle=subtitle(truth.dump),
         notes=notes(truth),

@@ -8,8 +8,7 @@ import duckdb
 
 from bufferhouse.query.statements import Answer, Record, ask, ask_each, keep
 from bufferhouse.report.compare.joined import joined_records
-from bufferhouse.report.opening import Answers, find_run, opened
-from bufferhouse.warehouse.open import Place
+from bufferhouse.report.opening import Answers, Origin, find_run, opened
 
 CONSTANTS = 1_000  # of all programs together
 DONATIONS = 1_000
@@ -32,14 +31,14 @@ class Run(Answers):
         return [row for row in rows if all(row[column] == value for column, value in where.items())]
 
 
-def read_run(path: Place | None, word: str | None, *, sources: Sequence[str] = (), wait: float = 0.0) -> Run:
+def read_run(origin: Origin, word: str | None, *, wait: float = 0.0) -> Run:
     """Ask all statements about a run: `word` is its name, or a beginning that fits one run only; None is the newest.
 
     Raises:
         UsageError: the word fits no run or several. The message names candidates.
         WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open.reading`.
     """
-    with opened(path, sources, wait) as (con, name, note):
+    with opened(origin, wait) as (con, name, note):
         run_id = find_run(con, word)
         before = ask(con, "run_before", run_id=run_id)
         joined = [row for run in before.records for row in joined_records(con, run["before_run_id"], run_id)]

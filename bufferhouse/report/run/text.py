@@ -201,6 +201,5 @@ def run_text(run: Run, form: str, *, exact: bool = False) -> str:
     with bytes as numbers.
     """
     if form == "json":
-        about = {"warehouse": run.warehouse, "asked_at": run.asked_at, "run": run.facts}
-        return json_text(about, run.answers)
+        return json_text({**run.provenance, "run": run.facts}, run.answers)
     return report_text(title(run), run_sections(run, exact=exact), form, exact=exact)

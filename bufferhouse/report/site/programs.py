@@ -62,8 +62,7 @@ class Programs:
     def make(self, addresses: Sequence[str]) -> Iterator[Made]:
         """Yield the pages, some hundred asked for at once."""
         for first in range(0, len(addresses), _BATCH):
-            some = addresses[first : first + _BATCH]
-            compiled = [self._inventory.compiled[address] for address in some]
+            compiled = [self._inventory.compiled[address] for address in addresses[first : first + _BATCH]]
             asked = asked_of(
                 self._con, list({one.point.dump_id for one in compiled}), values=ALL_VALUES, owners=ALL_OWNERS
             )

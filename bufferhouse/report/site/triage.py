@@ -136,10 +136,9 @@ class Triage:
         )
 
     def _judged(self, step: Step, row: Record) -> Record:
-        newest, state, why = None, IMPROVED, None
+        state, why = IMPROVED, None
         points = self._after(step, row)
-        if points:
-            newest = points[-1].reserved_bytes
+        newest = points[-1].reserved_bytes if points else None
         if row["delta_bytes"] > 0:
             state = NEW
             entry = next((entry for entry in self._accepted if _covers(entry, row)), None)

@@ -56,8 +56,7 @@ def json_text(about: Mapping[str, Any], answers: Mapping[str, Answer]) -> str:
 
     Each answer is a list of records; bytes and ids are numbers, times are text in ISO 8601.
     """
-    records = {name: answer.records for name, answer in answers.items()}
-    return plain_json({**about, "answers": records})
+    return plain_json({**about, "answers": {name: answer.records for name, answer in answers.items()}})
 
 
 def plain_json(found: Any) -> str:

@@ -9,11 +9,10 @@ import duckdb
 from bufferhouse.engine.sql import execute
 from bufferhouse.errors import UsageError, counted
 from bufferhouse.query.statements import Answer, Record
-from bufferhouse.report.opening import opened
+from bufferhouse.report.opening import Origin, opened
 from bufferhouse.report.program.data import asked_of, find_dump
 from bufferhouse.report.program.savings import maps_of
 from bufferhouse.report.text.figures import printable
-from bufferhouse.warehouse.open import Place
 from bufferhouse.whatif.edits import Edit
 from bufferhouse.whatif.fitting import MEANS, Fit, fit
 from bufferhouse.whatif.outcome import Outcome, check_live_ranges, compute
@@ -61,7 +60,7 @@ class Savings:
 
 
 def read_change(
-    path: Place | None,
+    origin: Origin,
     word: str,
     edits: Sequence[Edit],
     *,
@@ -69,15 +68,14 @@ def read_change(
     means: Sequence[str] = (),
     memory_space: int = 0,
     run: str | None = None,
-    sources: Sequence[str] = (),
     wait: float = 0.0,
     is_mapped: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Change:
     """Return what edits do to a program, or the least set of edits with which it fits a capacity.
 
-    `word`, `run`, `sources` and `wait` are as in `report.program.data.read_program`; with `is_mapped` the answer has
-    the map before and after. `progress` hears how far the search for a set is.
+    `word`, `run` and `wait` are as in `report.program.data.read_program`; with `is_mapped` the answer has the map
+    before and after. `progress` hears how far the search for a set is.
 
     Raises:
         UsageError: there is no such program or memory space, the dump has no live ranges, an edit names nothing or no
@@ -89,7 +87,7 @@ def read_change(
             "expected either edits (--edit, --edits) or a capacity that edits are to be found for (--fit), found "
             + ("both" if edits else "neither")
         )
-    with _subject(path, word, memory_space, run, sources, wait) as (con, subject):
+    with _subject(origin, word, memory_space, run, wait) as (con, subject):
         found = None
         if capacity_bytes is not None:
             check_live_ranges(subject.space)
@@ -99,13 +97,12 @@ def read_change(
 
 
 def read_savings(
-    path: Place | None,
+    origin: Origin,
     word: str,
     *,
     kinds: Sequence[str] = (),
     memory_space: int = 0,
     run: str | None = None,
-    sources: Sequence[str] = (),
     wait: float = 0.0,
 ) -> Savings:
     """Return which edits of a program lower its peak most.
@@ -113,16 +110,16 @@ def read_savings(
     Raises:
         UsageError, NothingToShow, WarehouseBusy, WarehouseError: as `read_change`.
     """
-    with _subject(path, word, memory_space, run, sources, wait) as (_, subject):
+    with _subject(origin, word, memory_space, run, wait) as (_, subject):
         check_live_ranges(subject.space)
         return Savings(subject, rank(subject.space, kinds=tuple(kinds) or KINDS), tuple(kinds))
 
 
 @contextmanager
 def _subject(
-    path: Place | None, word: str, memory_space: int, run: str | None, sources: Sequence[str], wait: float
+    origin: Origin, word: str, memory_space: int, run: str | None, wait: float
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Subject]]:
-    with opened(path, sources, wait) as (con, name, note):
+    with opened(origin, wait) as (con, name, note):
         _, _, dump = find_dump(con, word, run)
         space = read_space(con, dump["dump_id"], memory_space)
         if not space.allocations:

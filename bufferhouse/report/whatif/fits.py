@@ -5,13 +5,12 @@ from dataclasses import dataclass
 
 from bufferhouse.errors import UsageError, counted
 from bufferhouse.query.statements import Record
-from bufferhouse.report.opening import find_programs, opened
+from bufferhouse.report.opening import Origin, find_programs, opened
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable
 from bufferhouse.report.text.screen import report_text
 from bufferhouse.report.text.sections import Section, plain_json
 from bufferhouse.report.whatif.text import capacity_said
-from bufferhouse.warehouse.open import Place
 from bufferhouse.warehouse.run_names import find
 from bufferhouse.whatif.chips import chip_of
 from bufferhouse.whatif.series import Fitting, Series, fitting, read_series
@@ -37,7 +36,7 @@ class Asked:
 
 
 def read_fits(
-    path: Place | None,
+    origin: Origin,
     word: str,
     *,
     capacity_bytes: int,
@@ -45,7 +44,6 @@ def read_fits(
     at: Sequence[int],
     memory_space: int,
     run: str | None,
-    sources: Sequence[str],
     wait: float,
 ) -> Asked:
     """Return the series of programs whose name begins with a word.
@@ -54,7 +52,7 @@ def read_fits(
         UsageError: there is none.
         WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open.reading`.
     """
-    with opened(path, sources, wait) as (con, _, note):
+    with opened(origin, wait) as (con, _, note):
         run_name = find(con, run).run_name if run else ""
         found = read_series(con, word, memory_space=memory_space, run_name=run_name)
         if not found and word:

@@ -192,8 +192,7 @@ def change_lines(change: Change) -> list[str]:
     lines = [f"run {printable(subject.dump['run_name'], 80)}, {printable(subject.dump['relative_path'], 200)}"]
     if found is not None:
         lines.append(_verdict(found, is_estimate=_is_estimate(change.outcome)))
-    after = change.outcome.after
-    if after.is_cut:
+    if change.outcome.after.is_cut:
         lines.append(
             "The packer's search was cut short: the arena lies between its bounds, and may be smaller than the upper."
         )
