@@ -12,6 +12,7 @@ PACKAGE = Path(__file__).resolve().parent
 # A wheel has the folders of the checkout inside the package (docs/decisions/0030).
 IS_WHEEL = (PACKAGE / "dbt_like_models").is_dir()
 CHECKOUT = PACKAGE if IS_WHEEL else PACKAGE.parent
+FLOWS = "bufferhouse.flows" if IS_WHEEL else "flows"  # behind `python -m`, in what users are told
 MODELS = CHECKOUT / "dbt_like_models"
 MIGRATIONS = CHECKOUT / "sql" / "migrations"
 QUERIES = CHECKOUT / "sql" / "queries"

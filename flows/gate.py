@@ -13,6 +13,8 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any
 
+from bufferhouse.paths import FLOWS
+
 # Prefect's dashboard runs scripts and styles that stand in its pages, and reports its visitors to another server.
 _POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
@@ -73,7 +75,7 @@ def _without_port(host: str) -> str:
 
 def main() -> int:
     """Run the server until SIGTERM or Ctrl-C."""
-    parser = argparse.ArgumentParser(prog="python -m flows.gate", description="Prefect's server behind a gate.")
+    parser = argparse.ArgumentParser(prog=f"python -m {FLOWS}.gate", description="Prefect's server behind a gate.")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on")
     parser.add_argument("--port", type=int, default=4200, help="the port to listen on")
     parser.add_argument("--name", action="append", default=[], help="another name that it is called by")

@@ -11,12 +11,13 @@ import os
 import sys
 import urllib.request
 
+from bufferhouse.paths import FLOWS
 from bufferhouse.redaction import said
 
 
 def main() -> int:
     """Return 0 if the server answers that it is healthy, else print the reason and return 1."""
-    parser = argparse.ArgumentParser(prog="python -m flows.health", description="Does Prefect's server answer?")
+    parser = argparse.ArgumentParser(prog=f"python -m {FLOWS}.health", description="Does Prefect's server answer?")
     parser.add_argument("url", nargs="?", help="of its API; else $PREFECT_API_URL, else that of --port")
     parser.add_argument("--port", type=int, default=4200, help="of the server that bufferhouse serve starts")
     parser.add_argument("--if-named", action="store_true", help="ask no server that neither URL nor variable names")

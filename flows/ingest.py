@@ -26,6 +26,7 @@ from bufferhouse.ingest.archive_listings import Listings
 from bufferhouse.ingest.source import chosen_sources
 from bufferhouse.ingest.summary import Summary, total_of
 from bufferhouse.models.checks import found_by_checks
+from bufferhouse.paths import FLOWS
 from bufferhouse.report.flow_summary import pass_summary
 from bufferhouse.report.summary import lines
 from bufferhouse.tabulate.batch import Refusal
@@ -178,7 +179,7 @@ def main() -> int:
     """
     redaction.guard()
     parser = argparse.ArgumentParser(
-        prog="python -m flows.ingest", description="Load dumps into the warehouse as a Prefect flow."
+        prog=f"python -m {FLOWS}.ingest", description="Load dumps into the warehouse as a Prefect flow."
     )
     parser.add_argument("sources", nargs="*", help="configured sources, files, globs or directories; else all sources")
     parser.add_argument("--warehouse", help="file or lake; else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb here")

@@ -21,6 +21,7 @@ from bufferhouse.commands.options import (
     warehouse_path,
 )
 from bufferhouse.errors import UsageError
+from bufferhouse.paths import FLOWS
 from bufferhouse.redaction import printable
 
 
@@ -123,7 +124,7 @@ def _refuse_beside_config(sources: list[str] | None, others: list[str]) -> None:
     if sources:
         raise UsageError(
             "expected SOURCES or --config FILE, not both; for some of the configured sources: "
-            "python -m flows.ingest NAME --config FILE"
+            f"python -m {FLOWS}.ingest NAME --config FILE"
         )
     if others:
         way_out = "; the file has include and exclude" if {"--include", "--exclude"} & set(others) else ""

@@ -76,11 +76,15 @@ def test_a_page_that_lost_a_part_looks_different(opened: Callable):
 
 
 PAPER = 718  # pixels between the margins of a sheet of A4
+BROKEN = """[...document.querySelectorAll(".wide td.text bdi")]
+    .filter((one) => /^[a-z]{2,11}$/.test(one.textContent))
+    .filter((one) => new Set(Array.from(one.getClientRects(), ({ top }) => top)).size > 1)
+    .map((one) => one.textContent)"""
 
 
 @pytest.mark.parametrize("name", ["fleet", "program", "run", "compare", "hostile-program"])
 def test_whoever_cannot_see_the_page_is_told_what_is_there(opened: Callable, name: str):
-    """Whatever can be operated or looked at has a name; there is one main heading; on paper is nothing to click."""
+    """Whatever can be operated or looked at has a name; one main heading; paper wants no click and breaks no word."""
     with opened(name) as page:
         tree = page.call("Accessibility.getFullAXTree")["nodes"]
         named = {"button", "searchbox", "textbox", "combobox", "application", "image", "table", "region"}
@@ -95,9 +99,13 @@ def test_whoever_cannot_see_the_page_is_told_what_is_there(opened: Callable, nam
         assert ["en", 1] == page.ask('[document.documentElement.lang, document.querySelectorAll("h1").length]')
         page.call("Emulation.setEmulatedMedia", media="print")
         assert not page.ask('[...document.querySelectorAll(".tools")].some((one) => one.checkVisibility())')
+        assert not page.ask('[...document.querySelectorAll("button")].some((one) => /show/.test(one.innerText))')
         assert page.ask('[...document.querySelectorAll(".map canvas")].every((one) => one.checkVisibility())')
         page.call("Emulation.setDeviceMetricsOverride", width=PAPER, height=1000, deviceScaleFactor=1, mobile=False)
         page.wait_for(f"document.documentElement.scrollWidth <= {PAPER}")  # charts are drawn anew
+        assert [] == page.ask(BROKEN)
+        # A button in a heading would be on the first sheet of its table alone.
+        assert not page.ask('[...document.querySelectorAll("thead button")].some((one) => one.getClientRects().length)')
         assert page.call("Page.printToPDF", printBackground=True)["data"].startswith("JVBERi")  # %PDF-
 
 

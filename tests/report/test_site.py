@@ -829,6 +829,15 @@ def test_on_paper_a_change_is_not_larger_than_what_changed(browser, site: Path):
         assert page.ask(size.format(change)) < page.ask(size.format(f"{change}.closest('td')"))
 
 
+def test_on_paper_stands_what_the_verdicts_mean(browser, transformer: Path):
+    """There it could not be unfolded."""
+    with browser.opened(transformer) as page:
+        seen = "getComputedStyle(document.querySelector('.verdicts'), '::details-content').contentVisibility"
+        assert "hidden" == page.ask(seen)
+        page.call("Emulation.setEmulatedMedia", media="print")
+        assert "visible" == page.ask(seen)
+
+
 def test_any_two_runs_are_compared_as_they_were_chosen_last(browser, site: Path):
     """A choice whose figures come late draws nothing over a later one."""
     slow, quick = (slug(name) for name in ("jaxlib-0.6.0", "jaxlib-0.7.0"))

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
 import sysconfig
@@ -57,6 +58,21 @@ def test_our_own_packages_are_imported_in_one_way():
         }
         assert not plain & set(hatch_build.PACKAGES), name
     assert any(name.startswith("schemas") for module in MODULES for name in imports(module))
+
+
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [("flows.ingest", ["--help"]), ("flows.health", ["--help"]), ("cli", ["ingest", "a", "--config", "b.toml"])],
+)
+def test_what_users_are_told_to_start_is_there(wheel, tmp_path, module: str, words: list[str]):
+    """A wheel has its flows below `bufferhouse`, and says so."""
+    code = (
+        f"import runpy, sys; sys.path[:0] = {[str(wheel), sysconfig.get_path('purelib')]!r}; sys.path.remove('');"
+        + (f"sys.argv[1:] = {words!r}; runpy.run_module('bufferhouse.{module}', run_name='__main__')")
+    )
+    done = subprocess.run([sys.executable, "-S", "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    told = re.findall(r"python -m (\S+)", done.stdout + done.stderr)
+    assert [f"bufferhouse.{module}" if "flows" in module else "bufferhouse.flows.ingest"] == told
 
 
 @pytest.mark.slow

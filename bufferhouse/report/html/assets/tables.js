@@ -85,7 +85,8 @@ function prepare(table, spec) {
     count.textContent = words.length ? `${grouped(found.length)} of ${total}` : `${total} ${rows.length === 1 ? "row" : "rows"}`;
     const rest = found.length - shown.length;
     more.hidden = rest <= 0;
-    more.textContent = `${grouped(rest)} more: show ${Math.min(MORE, rest)}`;
+    const press = element("span", { className: "press" }, `: show ${Math.min(MORE, rest)}`); // not on paper
+    more.replaceChildren(`${grouped(rest)} more`, press);
     headings.forEach((heading, i) => {
       if (i === state.column) heading.ariaSort = state.direction > 0 ? "ascending" : "descending";
       else heading.removeAttribute("aria-sort");
