@@ -172,8 +172,9 @@ def copy_in(
     """
     excluded = f" WHERE dump_id NOT IN ({', '.join(map(str, bad))})" if bad else ""
     con, rows = warehouse.con, dict.fromkeys(COLUMNS, 0)
-    for table in (table for table in COLUMNS if len(frames[table])):
-        place, names = warehouse.stored(table), ", ".join(COLUMNS[table])
+    stored = {table: warehouse.stored(table) for table in COLUMNS if len(frames[table])}
+    for table, place in stored.items():
+        names = ", ".join(COLUMNS[table])
         condition = f" WHERE shape_id NOT IN (SELECT shape_id FROM {place})" if table == "shapes" else excluded
         sql = f"INSERT INTO {place} ({names}) SELECT {names} FROM given{condition}"
         rows[table] = execute_over(con, frames[table], sql)[0]

@@ -284,7 +284,7 @@ def test_values_of_one_instruction_are_told_apart(found):
     assert ["fusion.5{1}", "fusion.5{0}"] == [
         one["value_name"] for one in finding.values if one["instruction"] == "fusion.5"
     ]
-    lines = oom_text([finding], [], "table").splitlines()
+    lines = oom_text(Explanation([finding]), "table").splitlines()
     assert ["fusion.5{1}", "fusion.5{0}"] == [line.split()[0] for line in lines if line.startswith("fusion.5")]
     assert [["fusion.2.remat", "fusion.25{1}"]] == [
         one["of"] for one in found("libtpu-0.0.33/xent").advice if one["kind"] == "rematerialization"
