@@ -12,6 +12,7 @@ WITH compiled AS (
 returned AS (
     SELECT
         c.program_id,
+        ARG_MAX(r.run_id, r.run_order) AS run_id,
         MAX(r.run_order) AS run_order
     FROM marts.runs_v2 AS a
     INNER JOIN marts.runs_v2 AS r ON r.run_order < a.run_order
@@ -27,10 +28,8 @@ returned AS (
 )
 
 SELECT
-    r.run_id,  -- The earlier run.
-    r.run_name,  -- Its name.
-    LIST(t.program_id ORDER BY t.program_id) AS program_ids  -- The programs that were in no run between.
-FROM returned AS t
-INNER JOIN marts.runs_v2 AS r ON t.run_order = r.run_order
-GROUP BY r.run_id, r.run_name, r.run_order
-ORDER BY r.run_order DESC
+    run_id,  -- The earlier run.
+    LIST(program_id ORDER BY program_id) AS program_ids  -- The programs that were in no run between.
+FROM returned
+GROUP BY run_id, run_order
+ORDER BY run_order DESC
