@@ -22,8 +22,8 @@ ROUNDED = "JavaScript and jq before 1.7 round ids; did you mean"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What was asked and when, and what to note."""
+class Reported:
+    """What every report says of itself: what was asked and when, and what to note."""
 
     warehouse: str
     asked_at: datetime
@@ -36,7 +36,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers(Asked):
+class Answers(Reported):
     """The answers that a report shows, by the names of their statements."""
 
     answers: dict[str, Answer]

@@ -17,13 +17,13 @@ from bufferhouse.query.statements import Answer, Record, ask
 from bufferhouse.report.compare.donations import donation_records
 from bufferhouse.report.compare.flags import flag_records
 from bufferhouse.report.compare.records import cause_records, program_records
-from bufferhouse.report.opening import Asked, Origin, find_programs, find_run, opened
+from bufferhouse.report.opening import Origin, Reported, find_programs, find_run, opened
 from bufferhouse.sources.flags import differing, effective_flags
 from bufferhouse.warehouse.run_names import is_name
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison(Asked):
+class Comparison(Reported):
     """Two runs, and every memory space of every program of them.
 
     `answers` holds the records of both runs (`compare_runs`), of the programs (`compare_programs`: one for each pair of

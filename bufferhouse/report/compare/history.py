@@ -18,7 +18,7 @@ from bufferhouse.report.compare.joined import with_guesses
 from bufferhouse.report.compare.records import cause_records, exactly, program_records
 from bufferhouse.report.compare.sections import METRIC_NAMES, cause_section
 from bufferhouse.report.compare.text import with_causes
-from bufferhouse.report.opening import Asked, Origin, find_programs, opened
+from bufferhouse.report.opening import Origin, Reported, find_programs, opened
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, some_of, space_title, sparkline
 from bufferhouse.report.text.screen import cut, report_text
@@ -52,7 +52,7 @@ _UNCHANGED = [
 
 
 @dataclass(frozen=True, slots=True)
-class Blamed(Asked):
+class Blamed(Reported):
     """All series of the programs that were asked for; `notes` say what the series leave out."""
 
     word: str

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Answer, Record, ask_each
 from bufferhouse.redaction import shell_word
-from bufferhouse.report.opening import Asked, Origin, opened
+from bufferhouse.report.opening import Origin, Reported, opened
 from bufferhouse.report.program.data import find_dump
 from bufferhouse.report.program.text import subtitle
 from bufferhouse.report.text.columns import Column
@@ -48,7 +48,7 @@ _UNKNOWN_COMPILER = "nothing says which compiler made the dump"
 
 
 @dataclass(frozen=True, slots=True)
-class Truth(Asked):
+class Truth(Reported):
     """The official numbers of one dump of a program in one run."""
 
     dump: Record
