@@ -176,7 +176,8 @@ def _couples(
 def _is_clear(score: tuple[float, ...], rival: tuple[float, ...]) -> bool:
     """Return whether a score is clearly better: the first parts that differ by enough decide."""
     differences = [one - other for one, other in zip(score, rival, strict=True)]
-    return next((one for one in differences if abs(one) > _CLEARLY), 0) > 0
+    decided = next((one for one in differences if abs(one) > _CLEARLY), 0)
+    return decided > 0
 
 
 def _likeness(one: _Program, other: _Program) -> tuple[float, ...]:

@@ -672,7 +672,8 @@ class Plan:
         end = self.slots.end[at]
         if end >= position:
             return
-        if self.slots.is_arena[at] and self._members[self.slots.body[at]] == 1:
+        is_alone = self.slots.is_arena[at] and self._members[self.slots.body[at]] == 1
+        if is_alone:
             self.slots.end[at] = position
         else:
             self._added(row, self.slots.size_bytes[at], end + 1, position)

@@ -46,6 +46,7 @@ LAKE_MIGRATIONS = MIGRATIONS / "lake"
 _ONCE = ("shapes", *SETS)  # what two writers that met at once have stored twice, in equal rows, is shown once
 HISTORIES = ("runs", "rejects", *_ONCE)
 _BESIDE = "__"  # in no name of a model
+_ANY = {"TIMESTAMP WITH TIME ZONE": "epoch", "BIGINT[]": "[]", "VARCHAR[]": "[]"}  # a value of a type; else 0 is one
 _CHANGED_ID = Column("changed_id", "BIGINT", False, "Orders the changes: later ones have a larger number.")
 _IS_WHOLE = Column("is_whole", "BOOLEAN", False, "Takes the place of all that was said of the run before.")
 _STATES = Table(
@@ -57,7 +58,6 @@ _STATES = Table(
         _CHANGED_ID,
     ),
 )
-_ANY = {"TIMESTAMP WITH TIME ZONE": "epoch", "BIGINT[]": "[]", "VARCHAR[]": "[]"}  # a value of a type; else 0 is one
 MODEL_LOADS = Table(
     "appended.model_loads",
     "The loads whose dumps a stored model, or a table that is to become one, has its rows for.",
