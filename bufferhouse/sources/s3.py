@@ -220,4 +220,7 @@ def reason_of(error: Exception) -> str:
     said = [match[1] for name in ("Code", "Message") if (match := re.search(rf"<{name}>([^<]*)</{name}>", str(error)))]
     if said and "Expired" in said[0]:
         return f"{redacted(': '.join(said))}; renew the credentials and try again"
-    return ": ".join([redacted(first)[:500], *map(redacted, said)])
+    if said:
+        first = first.partition(": <")[0]  # the server's answer as XML, of which code and message are told
+    way_out = "; give keys that may do this" if said[:1] == ["AccessDenied"] else ""
+    return ": ".join([redacted(first)[:500], *map(redacted, said)]) + way_out
