@@ -99,3 +99,34 @@ def test_what_is_set_over_the_configuration_counts(tmp_path, warehouse):
     time.sleep(0.002)
     assert 1 == samples(call("metrics", *words).out)[("source_is_stale", "nightly")]
     assert 0 == samples(call("metrics", "--config", file).out)[("source_is_stale", "nightly")]
+
+
+def test_a_configuration_that_lies_here_says_which_warehouse(tmp_path, monkeypatch, own_warehouse):
+    """Its sources are judged by the warehouse that they are loaded into, not by one that happens to lie there, too."""
+    write_dumps(tmp_path / "nightly", [1])
+    (tmp_path / "bufferhouse.toml").write_text(
+        '[warehouse]\npath = "of-nightly.duckdb"\n[[sources]]\nname = "nightly"\npaths = ["nightly"]\nsettle = "0s"\n'
+    )
+    assert 0 == call("ingest", "--config", tmp_path / "bufferhouse.toml").code
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BUFFERHOUSE_WAREHOUSE", str(own_warehouse))
+    found = samples(call("metrics").out)
+    assert (1, 0) == (found[("dumps",)], found[("source_is_stale", "nightly")])
+    assert {"nightly": 1} == json.loads(call("stats", "--format", "json").out)["runs"]
+    assert call("stats").out.startswith("1 dump seen, 1 content")
+    assert 1 == samples(call("metrics", "--warehouse", own_warehouse).out)[("source_is_stale", "nightly")]
+
+
+def test_without_a_path_the_warehouse_lies_beside_the_configuration(tmp_path, monkeypatch):
+    """There `ingest --config` makes it, and there it is found from any folder, also by the pages of the site."""
+    monkeypatch.delenv("BUFFERHOUSE_WAREHOUSE", raising=False)
+    write_dumps(tmp_path / "nightly", [1])
+    file = tmp_path / "bufferhouse.toml"
+    file.write_text('[[sources]]\nname = "nightly"\npaths = ["nightly"]\nsettle = "0s"\n')
+    assert 0 == call("ingest", "--config", file).code
+    assert (tmp_path / "warehouse.duckdb").exists()
+    monkeypatch.setenv("BUFFERHOUSE_CONFIG", str(file))
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for words in (("stats",), ("metrics",), ("site", "pages")):
+        assert 0 == call(*words).code, words
