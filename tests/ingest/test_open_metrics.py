@@ -5,6 +5,7 @@ import time
 import urllib.error
 import urllib.request
 
+import duckdb
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parsed
 
@@ -54,6 +55,22 @@ def test_names_of_others_are_labels():
     assert 3 == read[("rejects", *sorted((name, "open")))]
     assert 1 == read[("source_is_stale", name)]
     assert 0 == read[("dumps",)]
+
+
+def test_checks_that_hold_have_no_sample_and_the_text_says_so(own_warehouse):
+    """As have those that nobody ran: an alert on their absence would never end."""
+    assert (
+        {}
+        == json.loads(call("stats", "--checks", "--format", "json", "--warehouse", own_warehouse).out)["failing_checks"]
+    )
+    names = {key[0] for key in samples(call("metrics", "--checks", "--warehouse", own_warehouse).out)}
+    assert "check_offenders" not in names
+    with duckdb.connect(str(own_warehouse)) as con:
+        con.execute("UPDATE raw.dumps SET total_bytes = total_bytes + 1")
+    text = call("metrics", "--checks", "--warehouse", own_warehouse).out
+    [about] = [family.documentation for family in parsed(text) if family.name == "bufferhouse_check_offenders"]
+    assert "Offenders of a check that fails; no sample where all hold, or none were run." == about
+    assert samples(text)[("check_offenders", "allocations_sum_to_total", "error")] > 0
 
 
 def test_a_port_of_this_machine_serves_them(own_warehouse):
