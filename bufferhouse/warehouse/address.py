@@ -182,6 +182,11 @@ class FileAddress(Address):
     def check_file(self) -> None:
         self.check_place()
         if not self.path.exists():
+            if self.published.exists():  # which an ingest that publishes would replace
+                raise UsageError(
+                    f"there is no warehouse at {self}, but its published copy, {self.published}; restore it "
+                    "(docs/operations.md)"
+                )
             raise UsageError(
                 f"there is no warehouse at {self}; make one with: bufferhouse ingest SOURCE --warehouse {self}"
             )

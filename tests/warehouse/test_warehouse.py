@@ -225,6 +225,20 @@ def test_a_warehouse_that_is_empty_is_not_published_over_its_copy(own_warehouse,
     assert 0 == call("ingest", dump, "--warehouse", own_warehouse).code
 
 
+def test_a_warehouse_that_is_gone_is_not_to_be_made_again_beside_its_copy(own_warehouse):
+    """The copy is all that is left: whoever followed the advice to ingest would replace it."""
+    copy = published_path(own_warehouse)
+    assert 0 == call("publish", "--warehouse", own_warehouse).code
+    own_warehouse.unlink()
+    expected = (
+        f"bufferhouse: there is no warehouse at {own_warehouse}, but its published copy, {copy}; restore it "
+        "(docs/operations.md)\n"
+    )
+    for words in (["runs", "ls"], ["publish"]):
+        outcome = call(*words, "--warehouse", own_warehouse)
+        assert (2, expected) == (outcome.code, outcome.err)
+
+
 def test_places_that_do_not_exist_are_a_wrong_call(tmp_path):
     """Reading names the command that makes a warehouse, writing the folder that is missing."""
     with pytest.raises(UsageError, match="bufferhouse ingest SOURCE --warehouse"):
