@@ -114,6 +114,8 @@ def maintain(
         "runs removed": len(pruned.runs),
         "observations removed": pruned.observation_count,
         "dumps removed": pruned.dump_count,
+        "rejects removed": pruned.reject_count,
+        "messages of logs removed": pruned.message_count,
         "warehouse bytes before": compacted.before,
         "warehouse bytes after": compacted.after,
         "dumps that were stored twice": compacted.mended_count,

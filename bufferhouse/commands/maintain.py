@@ -217,8 +217,9 @@ def stats(
 ) -> None:
     """Print what the warehouse holds: rows and bytes per table, dumps per run, repeats, rejects.
 
-    JSON has more for a collector of metrics: the last load, open rejects, the current writer, and with a configuration
-    the freshness of each source. Exit 3 if the warehouse is being written and has no published copy.
+    With a configuration the warehouse is that of it, if none is given, and the freshness of each source is printed.
+    JSON has more for a collector of metrics: the last load, open rejects, the current writer. Exit 3 if the warehouse
+    is being written and has no published copy.
 
     Example: bufferhouse stats --format json
     """
@@ -228,9 +229,8 @@ def stats(
     from bufferhouse.report.text.figures import human_bytes
 
     check_format(output_format, "table", "json")
-    conf = load(find(config_file)) if config_file or output_format == "json" else None
-    given = conf.warehouse if config_file and conf and warehouse is None else warehouse
-    found = metrics(warehouse_path(given, must_exist=True), conf, wait=wait, checks=checks)
+    conf = load(find(config_file))
+    found = metrics(warehouse_path(warehouse or conf.warehouse, must_exist=True), conf, wait=wait, checks=checks)
     if found["note"]:
         say(f"bufferhouse: {found['note']}")
     if output_format == "json":
@@ -263,8 +263,8 @@ def metrics(
 ) -> None:
     """Print the figures of stats in the OpenMetrics format, for Prometheus.
 
-    With a configuration it has the freshness of each source. `bufferhouse serve --metrics-port` serves the same, with
-    what --set gives it.
+    With a configuration the warehouse is that of it, if none is given, and the figures have the freshness of each
+    source. `bufferhouse serve --metrics-port` serves the same, with what --set gives it.
 
     Example: bufferhouse metrics --config bufferhouse.toml
     """
@@ -273,8 +273,8 @@ def metrics(
     from bufferhouse.ingest.open_metrics import open_metrics
 
     conf = load(find(config_file), flags=settings or ())
-    given = conf.warehouse if config_file and warehouse is None else warehouse
-    print(open_metrics(read(warehouse_path(given, must_exist=True), conf, wait=wait, checks=checks)), end="")
+    path = warehouse_path(warehouse or conf.warehouse, must_exist=True)
+    print(open_metrics(read(path, conf, wait=wait, checks=checks)), end="")
 
 
 def _by_name(what: str, found: dict[str, dict]) -> tuple[tuple[str, ...], list[tuple]]:

@@ -153,8 +153,16 @@ def shall_go(what: Any, *, is_plan: bool) -> bool:
 
 def removed(pruned: Any, ending: str = "removed") -> str:
     """Return the sentence about removed runs, or those that would be."""
-    runs, observations = counted(len(pruned.runs), "run"), counted(pruned.observation_count, "observation")
-    return f"{runs}, {observations} and {counted(pruned.dump_count, 'dump')} {ending}"
+    parts = [
+        counted(len(pruned.runs), "run"),
+        counted(pruned.observation_count, "observation"),
+        counted(pruned.dump_count, "dump"),
+    ]
+    if pruned.reject_count:
+        parts.append(counted(pruned.reject_count, "reject"))
+    if pruned.message_count:
+        parts.append(f"{counted(pruned.message_count, 'message')} of logs")
+    return f"{', '.join(parts[:-1])} and {parts[-1]} {ending}"
 
 
 @runs.command("pin")

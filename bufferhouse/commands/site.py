@@ -42,7 +42,7 @@ def site(
     from bufferhouse.config.load import find, load
 
     conf = load(find(config_file), flags=settings or ())
-    path = warehouse_path(warehouse or (conf.warehouse if conf["warehouse"]["path"] else None), must_exist=True)
+    path = warehouse_path(warehouse or conf.warehouse, must_exist=True)
     place = target or (conf["report"]["target"] and conf.place(conf["report"]["target"]))
     if not place:
         raise UsageError("expected a folder or s3://BUCKET/PREFIX for the site, or report.target in the configuration")
@@ -71,7 +71,7 @@ def open_site(
     from bufferhouse.report.site.server import site_server
 
     conf = load(find(config_file), flags=settings or ())
-    path = warehouse_path(warehouse or (conf.warehouse if conf["warehouse"]["path"] else None), must_exist=True)
+    path = warehouse_path(warehouse or conf.warehouse, must_exist=True)
     folder = site_folder(path)
     with site_server(folder, port) as server:
         say(f"bufferhouse: {_built(path, str(folder), conf, wait, force)}")

@@ -142,8 +142,10 @@ class _Reading:
     def sections(self, document: Mapping[str, Any]) -> None:
         """Read every section but the sources, with defaults for missing keys."""
         for name, given in document.items():
-            if name != "sources" and (name not in SECTIONS or not isinstance(given, dict)):
+            if name not in (*SECTIONS, "sources"):
                 self._note_unknown(self.at(name), "section", name, [*SECTIONS, "sources"])
+            elif name != "sources" and not isinstance(given, dict):
+                self.problems.append(f"{self.at(name)}: expected keys under a [{name}] heading")
         for name, keys in SECTIONS.items():
             given = document.get(name, {})
             given = given if isinstance(given, dict) else {}

@@ -50,7 +50,7 @@ def _families(found: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Any]]:
     yield "source_is_stale", "", "1 if that is longer than configured.", (
         ({"source": name}, int(row["is_stale"])) for name, row in sources.items()
     )  # fmt: skip
-    yield "check_offenders", "", "What a check found; none where no checks were run.", (
+    yield "check_offenders", "", "Offenders of a check that fails; no sample where all hold, or none were run.", (
         ({"check": name, "severity": row["severity"]}, row["offenders"]) for name, row in (checks or {}).items()
     )  # fmt: skip
 

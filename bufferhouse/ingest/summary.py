@@ -12,6 +12,9 @@ from bufferhouse.sources.directory import split_at_archive
 from bufferhouse.sources.discover import Discovery
 from bufferhouse.warehouse.load import Loaded
 
+_NAMES_OF_RUNS = ("runs", "undescribed")
+_COUNTS_BY_RUN = ("other_endings", "pruned")
+
 
 @dataclass(slots=True)
 class Summary:
@@ -113,10 +116,18 @@ class Summary:
         self.rows.update(loaded.rows)
 
     def include(self, other: "Summary") -> None:
-        """Count in what was done to another source: numbers are added up, lists and mappings joined."""
+        """Count in what was done to another source: numbers are added up, lists and mappings joined.
+
+        A run of which both have dumps is one run.
+        """
         for name in self.__slots__:
             mine, theirs = getattr(self, name), getattr(other, name)
-            if isinstance(mine, list):
+            if name in _NAMES_OF_RUNS:
+                mine.extend(run for run in theirs if run not in mine)
+            elif name in _COUNTS_BY_RUN:
+                for run, count in theirs.items():
+                    mine[run] = mine.get(run, 0) + count
+            elif isinstance(mine, list):
                 mine.extend(theirs)
             elif isinstance(mine, dict):
                 mine.update(theirs)

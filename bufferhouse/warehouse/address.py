@@ -5,10 +5,11 @@ import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, WarehouseError
 from bufferhouse.redaction import redacted
 
 PREFIX = "ducklake:"
@@ -181,9 +182,29 @@ class FileAddress(Address):
     def check_file(self) -> None:
         self.check_place()
         if not self.path.exists():
+            if self.published.exists():  # which an ingest that publishes would replace
+                raise UsageError(
+                    f"there is no warehouse at {self}, but its published copy, {self.published}; restore it "
+                    "(docs/operations.md)"
+                )
             raise UsageError(
                 f"there is no warehouse at {self}; make one with: bufferhouse ingest SOURCE --warehouse {self}"
             )
+
+    def check_not_emptied(self) -> None:
+        """Refuse a file without a byte that has a published copy: it was whole once, and the copy is what is left.
+
+        A writer would take it for a new warehouse, and publish that over the copy.
+
+        Raises:
+            WarehouseError: so it is.
+        """
+        with suppress(FileNotFoundError):
+            if not self.file.stat().st_size and self.published.exists():
+                raise WarehouseError(
+                    f"{self} is damaged: it is empty, but has a published copy, {self.published}; restore a copy "
+                    "(docs/operations.md), or remove both to begin anew"
+                )
 
     def is_published(self) -> bool:
         """Say whether the published copy has all that was committed: to the file and to the log beside it."""

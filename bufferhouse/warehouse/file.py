@@ -98,6 +98,7 @@ class File(Warehouse):
             self.address.check_writable()
             deadline = time.monotonic() + self.wait
             stack.enter_context(writer_lock(self.path, self.wait))
+            self.address.check_not_emptied()
             _check_log(self.address.log)
             remove_leftovers(self.path, self.address.published)
             if self._is_new():
@@ -175,6 +176,7 @@ class File(Warehouse):
         if self.address.is_published():
             self.con = connect(published, read_only=True, wait=self.wait)
         else:
+            self.address.check_not_emptied()
             undo_left(self.path)
             try:
                 own = self._of_its_own() if is_long else None

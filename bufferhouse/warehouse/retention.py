@@ -22,11 +22,15 @@ _NO = ("", "no", "false", "0")  # values of a label that take it back
 
 @dataclass(slots=True)
 class Pruned:
-    """What a prune removed: run names, observations, and contents that nobody sees any more."""
+    """What a prune removed: run names, observations, contents that nobody sees any more, and what nobody has elsewhere:
+    rejects with the bytes they keep, and messages of logs.
+    """
 
     runs: list[str]
     observation_count: int
     dump_count: int
+    reject_count: int = 0
+    message_count: int = 0
 
 
 def check_limits(keep_runs: int | None, older_than_days: float | None) -> None:
@@ -95,13 +99,16 @@ def planned(con: duckdb.DuckDBPyConnection, runs: list[tuple[int, str]]) -> Prun
     """Return what `remove_runs` would remove."""
     ids = pl.DataFrame({"run_id": [run_id for run_id, _ in runs]}, schema={"run_id": pl.Int64})
     with streamed(con, "leaving", ids):
-        seen, dumps = con.execute(
-            "WITH seen AS (SELECT o.dump_id, l.run_id IS NOT NULL AS is_leaving FROM raw.observations AS o"
-            " LEFT JOIN leaving AS l ON o.run_id = l.run_id),"
+        found = con.execute(
+            "WITH l AS MATERIALIZED (FROM leaving),"
+            " seen AS (SELECT o.dump_id, l.run_id IS NOT NULL AS is_leaving FROM raw.observations AS o"
+            " LEFT JOIN l ON o.run_id = l.run_id),"
             " dumps AS (SELECT dump_id FROM seen GROUP BY dump_id HAVING BOOL_AND(is_leaving))"
-            " SELECT (SELECT COUNT(*) FROM seen WHERE is_leaving), (SELECT COUNT(*) FROM dumps)"
+            " SELECT (SELECT COUNT(*) FROM seen WHERE is_leaving), (SELECT COUNT(*) FROM dumps),"
+            " (SELECT COUNT(*) FROM raw.rejects SEMI JOIN l USING (run_id)),"
+            " (SELECT COUNT(*) FROM raw.oom_messages SEMI JOIN l USING (run_id))"
         ).fetchone()
-    return Pruned([name for _, name in runs], seen, dumps)
+    return Pruned([name for _, name in runs], *found)
 
 
 def prune(
@@ -172,7 +179,8 @@ def _remove_runs(warehouse: Warehouse, runs: list[tuple[int, str]], *, are_prune
                 f" (SELECT {told.used} AS used FROM raw.observations) AS o WHERE used IS NOT NULL)"
             )
         remove_unused_shapes(warehouse)
-    return Pruned([name for _, name in runs], removed["observations"], dumps)
+    names = [name for _, name in runs]
+    return Pruned(names, removed["observations"], dumps, removed["rejects"], removed["oom_messages"])
 
 
 def pruned_runs(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, datetime]]:

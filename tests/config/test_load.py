@@ -120,6 +120,8 @@ def test_without_a_file_there_are_defaults(tmp_path, monkeypatch):
         ('[warehouse]\npath = "a\\u0000"', "bufferhouse.toml:2:1: expected a text that is not empty; "
          "found 'a\\x00'"),
         ("sources = 3", "bufferhouse.toml:1:1: expected sources under [[sources]] headings"),
+        ("warehouse = 'w.duckdb'", "bufferhouse.toml:1:1: expected keys under a [warehouse] heading"),
+        ("[[retention]]\nkeep_runs = 3", "bufferhouse.toml:1:1: expected keys under a [retention] heading"),
     ],
     ids=lambda value: value.split("\n")[-1][:30] if "toml:" not in value else "",
 )  # fmt: skip

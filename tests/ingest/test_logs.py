@@ -204,11 +204,17 @@ def test_a_log_is_named_beside_dumps_or_with_its_run(tmp_path):
 
 
 def test_a_prune_takes_the_messages_of_a_run_along(tmp_path):
-    """Those of other runs stay."""
+    """Those of other runs stay; what goes is counted, before and after."""
     warehouse = tmp_path / "w.duckdb"
     for name in (KV, XENT):
         load(FOLDER / name, warehouse, "--run", name)
-    assert 0 == call("runs", "rm", KV, "--yes", "--warehouse", warehouse).code
+    [(count,)] = rows(
+        warehouse, f"SELECT COUNT(*) FROM raw.oom_messages JOIN raw.runs USING (run_id) WHERE run_name = '{KV}'"
+    )
+    plan = call("runs", "rm", KV, "--plan", "--warehouse", warehouse)
+    done = call("runs", "rm", KV, "--yes", "--warehouse", warehouse)
+    assert (0, True) == (done.code, done.out.endswith(f" and {count} messages of logs removed\n"))
+    assert done.out.replace("removed", "would be removed") == plan.out.splitlines(keepends=True)[-1]
     runs = " UNION ".join(f"SELECT run_id FROM raw.{table}" for table in MESSAGES[:4])
     assert [(XENT,)] == rows(warehouse, f"SELECT run_name FROM raw.runs WHERE run_id IN ({runs})")
     assert [(1,)] == rows(warehouse, "SELECT COUNT(*) FROM raw.runs")

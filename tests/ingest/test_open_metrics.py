@@ -5,6 +5,7 @@ import time
 import urllib.error
 import urllib.request
 
+import duckdb
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parsed
 
@@ -56,6 +57,22 @@ def test_names_of_others_are_labels():
     assert 0 == read[("dumps",)]
 
 
+def test_checks_that_hold_have_no_sample_and_the_text_says_so(own_warehouse):
+    """As have those that nobody ran: an alert on their absence would never end."""
+    assert (
+        {}
+        == json.loads(call("stats", "--checks", "--format", "json", "--warehouse", own_warehouse).out)["failing_checks"]
+    )
+    names = {key[0] for key in samples(call("metrics", "--checks", "--warehouse", own_warehouse).out)}
+    assert "check_offenders" not in names
+    with duckdb.connect(str(own_warehouse)) as con:
+        con.execute("UPDATE raw.dumps SET total_bytes = total_bytes + 1")
+    text = call("metrics", "--checks", "--warehouse", own_warehouse).out
+    [about] = [family.documentation for family in parsed(text) if family.name == "bufferhouse_check_offenders"]
+    assert "Offenders of a check that fails; no sample where all hold, or none were run." == about
+    assert samples(text)[("check_offenders", "allocations_sum_to_total", "error")] > 0
+
+
 def test_a_port_of_this_machine_serves_them(own_warehouse):
     """GET /metrics answers what the command prints; another path or name of this machine is refused."""
     server = metrics_server(["--warehouse", str(own_warehouse)], 0)
@@ -99,3 +116,34 @@ def test_what_is_set_over_the_configuration_counts(tmp_path, warehouse):
     time.sleep(0.002)
     assert 1 == samples(call("metrics", *words).out)[("source_is_stale", "nightly")]
     assert 0 == samples(call("metrics", "--config", file).out)[("source_is_stale", "nightly")]
+
+
+def test_a_configuration_that_lies_here_says_which_warehouse(tmp_path, monkeypatch, own_warehouse):
+    """Its sources are judged by the warehouse that they are loaded into, not by one that happens to lie there, too."""
+    write_dumps(tmp_path / "nightly", [1])
+    (tmp_path / "bufferhouse.toml").write_text(
+        '[warehouse]\npath = "of-nightly.duckdb"\n[[sources]]\nname = "nightly"\npaths = ["nightly"]\nsettle = "0s"\n'
+    )
+    assert 0 == call("ingest", "--config", tmp_path / "bufferhouse.toml").code
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BUFFERHOUSE_WAREHOUSE", str(own_warehouse))
+    found = samples(call("metrics").out)
+    assert (1, 0) == (found[("dumps",)], found[("source_is_stale", "nightly")])
+    assert {"nightly": 1} == json.loads(call("stats", "--format", "json").out)["runs"]
+    assert call("stats").out.startswith("1 dump seen, 1 content")
+    assert 1 == samples(call("metrics", "--warehouse", own_warehouse).out)[("source_is_stale", "nightly")]
+
+
+def test_without_a_path_the_warehouse_lies_beside_the_configuration(tmp_path, monkeypatch):
+    """There `ingest --config` makes it, and there it is found from any folder, also by the pages of the site."""
+    monkeypatch.delenv("BUFFERHOUSE_WAREHOUSE", raising=False)
+    write_dumps(tmp_path / "nightly", [1])
+    file = tmp_path / "bufferhouse.toml"
+    file.write_text('[[sources]]\nname = "nightly"\npaths = ["nightly"]\nsettle = "0s"\n')
+    assert 0 == call("ingest", "--config", file).code
+    assert (tmp_path / "warehouse.duckdb").exists()
+    monkeypatch.setenv("BUFFERHOUSE_CONFIG", str(file))
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for words in (("stats",), ("metrics",), ("site", "pages")):
+        assert 0 == call(*words).code, words

@@ -98,3 +98,18 @@ def test_an_archive_that_was_packed_anew_is_loaded(tmp_path, warehouse):
     assert {} == one_pass(tmp_path)["pruned"]
     assert [("day_1", 2), ("day_2", 2)] == runs_of(warehouse)
     assert kept in [("day_1", 1), ("day_2", 1)]
+
+
+def test_a_run_of_two_sources_is_one_run(configured, warehouse):
+    """Whichever source has the first of its dumps: a pass counts it once, and what is left out of it in both."""
+    halves = "".join(
+        f'[[sources]]\nname = "half_{number}"\npaths = ["nightly"]\nruns = "{{run}}/module_*"\nsettle = "0s"\n'
+        f'include = ["module_{number}*"]\n'
+        for number in ("000", "001")
+    )
+    (configured / "bufferhouse.toml").write_text(halves)
+    write_dumps(configured / "nightly" / "day_4", [4, 14])
+    said = one_pass(configured)
+    expected = (["day_3", "day_4"], ["day_4"], {"day_1": 2, "day_2": 2}, 4)
+    assert expected == tuple(said[name] for name in ("runs", "undescribed", "pruned", "seen"))
+    assert [("day_3", 2), ("day_4", 2)] == runs_of(warehouse)

@@ -50,7 +50,7 @@ def test_keep_runs_forgets_the_oldest_and_what_only_they_saw(three_runs):
     before = runs_of(three_runs)
     outcome = call("prune", "--keep-runs", 2, "--yes", "--warehouse", three_runs)
     assert (0, ["day_1", "day_2", "day_3"], ["day_2", "day_3"]) == (outcome.code, before, runs_of(three_runs))
-    assert "removed run day_1\n1 run, 2 observations and 1 dump removed" in outcome.out
+    assert "removed run day_1\n1 run, 2 observations, 1 dump and 1 reject removed" in outcome.out
     tables = counts(three_runs)
     assert (4, 5, 0, 3) == (tables["dumps"], tables["observations"], tables["rejects"], tables["loads"] + 2)
     names = [name for (name,) in rows(three_runs, INCREMENTAL)] + [
@@ -80,17 +80,20 @@ def test_runs_whose_dumps_were_all_refused_push_no_good_run_out(warehouse, tmp_p
 
 
 def test_nothing_is_removed_before_somebody_agreed(three_runs):
-    """Without a terminal and without --yes a removal is refused; --plan shows what would go, and nothing goes."""
+    """Without a terminal and without --yes a removal is refused; --plan shows what would go, and nothing goes.
+
+    Bytes that a reject keeps are often nowhere else any more: it is counted, too.
+    """
     for words in (["prune", "--keep-runs", 1], ["runs", "rm", "day_1"]):
         refused = call(*words, "--warehouse", three_runs)
         assert (2, "") == (refused.code, refused.out)
         assert "expected --yes" in refused.err
         plan = call(*words, "--plan", "--warehouse", three_runs)
         assert (0, True) == (plan.code, "would remove run day_1\n" in plan.out)
-    assert plan.out.endswith("1 run, 2 observations and 1 dump would be removed\n")
+    assert plan.out.endswith("1 run, 2 observations, 1 dump and 1 reject would be removed\n")
     assert ["day_1", "day_2", "day_3"] == runs_of(three_runs)
     assert (
-        "1 run, 2 observations and 1 dump removed\n"
+        "1 run, 2 observations, 1 dump and 1 reject removed\n"
         == call("runs", "rm", "day_1", "--yes", "--warehouse", three_runs).out
     )
 
@@ -106,7 +109,7 @@ def test_on_a_terminal_a_removal_asks(three_runs, answer, left):
     os.close(ours)
     os.close(theirs)
     assert (0, "would remove run day_1") == (process.returncode, out.splitlines()[0])
-    assert "1 run, 2 observations and 1 dump are to be removed. Remove them?" in asked
+    assert "1 run, 2 observations, 1 dump and 1 reject are to be removed. Remove them?" in asked
     assert left == runs_of(three_runs)
 
 

@@ -18,6 +18,7 @@ from bufferhouse.warehouse.address import FileAddress, address_of
 from bufferhouse.warehouse.file import BLOCK_SIZE
 from bufferhouse.warehouse.open import open_reader, writing
 from tests.command_line import call, kill_group, run, run_each, start
+from tests.ingests import write_dumps
 from tests.sources.test_tree import without_capabilities
 from tests.synthetic import small_dump
 from tests.warehouses import load_parsed, load_texts, parsed, published_path, rows
@@ -207,6 +208,35 @@ def test_a_warehouse_that_is_cut_is_told_to_be_damaged(own_warehouse):
         outcome = call(*words, "--warehouse", own_warehouse)
         assert (2, True) == (outcome.code, f"{own_warehouse} is damaged: " in outcome.err), outcome.err
         assert "restore a copy" in outcome.err
+
+
+def test_a_warehouse_that_is_empty_is_not_published_over_its_copy(own_warehouse, tmp_path):
+    """A full disk or a power cut left no byte of it: the copy is what is left, and no writer takes it for a new one."""
+    assert 0 == call("publish", "--warehouse", own_warehouse).code
+    os.truncate(own_warehouse, 0)
+    [dump] = write_dumps(tmp_path / "more", [1])
+    count = rows(published_path(own_warehouse), "SELECT COUNT(*) FROM raw.dumps")
+    for words in (["ingest", dump, "--publish"], ["publish"], ["compact"], ["verify"], ["stats"]):
+        outcome = call(*words, "--warehouse", own_warehouse)
+        assert (2, True) == (outcome.code, f"{own_warehouse} is damaged: it is empty" in outcome.err), outcome.err
+        assert "restore a copy" in outcome.err
+    assert count == rows(published_path(own_warehouse), "SELECT COUNT(*) FROM raw.dumps")
+    published_path(own_warehouse).unlink()
+    assert 0 == call("ingest", dump, "--warehouse", own_warehouse).code
+
+
+def test_a_warehouse_that_is_gone_is_not_to_be_made_again_beside_its_copy(own_warehouse):
+    """The copy is all that is left: whoever followed the advice to ingest would replace it."""
+    copy = published_path(own_warehouse)
+    assert 0 == call("publish", "--warehouse", own_warehouse).code
+    own_warehouse.unlink()
+    expected = (
+        f"bufferhouse: there is no warehouse at {own_warehouse}, but its published copy, {copy}; restore it "
+        "(docs/operations.md)\n"
+    )
+    for words in (["runs", "ls"], ["publish"]):
+        outcome = call(*words, "--warehouse", own_warehouse)
+        assert (2, expected) == (outcome.code, outcome.err)
 
 
 def test_places_that_do_not_exist_are_a_wrong_call(tmp_path):

@@ -254,10 +254,17 @@ class Lake(Warehouse):
         return Compacted(before, self.size(), mended.count, mended.refused)
 
     def size(self) -> int:
-        return self.con.execute(
-            "SELECT CAST(COALESCE(SUM(file_size_bytes + delete_file_size_bytes), 0) AS BIGINT)"
-            f" FROM ducklake_table_info('{attach.LAKE}')"
-        ).fetchone()[0]
+        """Return the bytes of the files of all snapshots that can be read: not those of the newest alone take space.
+
+        What was merged and waits to be removed is in none, and the catalog has no size of it.
+        """
+        files = " UNION ALL ".join(
+            f"SELECT file_size_bytes FROM __ducklake_metadata_{attach.LAKE}.ducklake_{kind}_file"
+            for kind in ("data", "delete")
+        )
+        return self.con.execute(f"SELECT CAST(COALESCE(SUM(file_size_bytes), 0) AS BIGINT) FROM ({files})").fetchone()[
+            0
+        ]
 
     def sizes(self, tables: Iterable[str]) -> Mapping[str, int]:
         """Return the bytes of the files of all tables; small rows lie in the catalog."""

@@ -311,6 +311,38 @@ def test_compacting_leaves_few_files_and_the_same_rows(bare_lake, tmp_path):
     assert 0 == call("verify", "--warehouse", own).code
 
 
+def test_the_size_of_a_lake_is_what_its_files_take(bare_lake, tmp_path):
+    """Files that only an older snapshot needs take space until nobody may read it any more: compact says so."""
+    own = moved(bare_lake, tmp_path / "own")
+    files = Path(f"{own.catalog}.files")
+
+    def taken() -> int:
+        return sum(path.stat().st_size for path in files.rglob("*.parquet"))
+
+    def merged() -> int:
+        """What was merged just now is in no snapshot, and only waits to be removed."""
+        rows = warehouse.con.execute(
+            f"SELECT path FROM __ducklake_metadata_{LAKE}.ducklake_files_scheduled_for_deletion"
+        ).fetchall()
+        names = {Path(path).name for (path,) in rows}
+        return sum(path.stat().st_size for path in files.rglob("*.parquet") if path.name in names)
+
+    with writing(own, build_models=False) as warehouse:
+        build_lake(warehouse, write_models(tmp_path / "models", staging__observations=OBSERVATIONS))
+        for number in range(2):
+            load_parsed(warehouse, parsed([small_dump(number)], f"run-{number}"), f"run-{number}")
+            warehouse.con.execute(f"CALL ducklake_flush_inlined_data('{LAKE}')")
+        [run] = warehouse.con.execute("SELECT run_id, run_name FROM raw.runs WHERE run_name = 'run-0'").fetchall()
+        retention.remove_runs(warehouse, [run])
+        warehouse.con.execute(f"CALL ducklake_flush_inlined_data('{LAKE}')")
+        assert taken() == warehouse.size()
+        kept = warehouse.compact(keep_seconds=3600)
+        assert taken() == kept.after + merged()
+        freed = warehouse.compact(keep_seconds=0)
+        assert (kept.after, taken()) == (freed.before, freed.after)
+        assert freed.after < freed.before
+
+
 def test_how_long_snapshots_are_kept_is_said_with_a_unit(one):
     """Nothing needs none; 7 may be meant as days, and is refused with what is expected."""
     refused = call("compact", "--keep-snapshots", "7", "--warehouse", one)
