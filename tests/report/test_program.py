@@ -253,6 +253,24 @@ def test_a_dump_without_live_ranges_has_a_capacity(fleet: Path, tmp_path: Path, 
     assert note in page.read_text()
 
 
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [("sm_9.0_gpu_after", "60.0% of it is reserved here, 110.0% in all memory spaces of the device."),
+     ("cl_853872983.after", "60.0% of it is reserved.")],
+)  # fmt: skip
+def test_the_capacity_is_that_of_all_memory_spaces_of_the_device(tmp_path: Path, target: str, said: str):
+    """Of a GPU these are all but the host's, of a TPU space 0 alone."""
+    headers = [", preallocated-temp", *(f", color {color}, preallocated-temp" for color in (2, 7, 5))]
+    slots = [Slot(0, 2, 0, size, number) for number, size in enumerate((60, 30, 20, 100))]
+    (tmp_path / f"module_0001.jit_f.{target}_optimizations-buffer-assignment.txt").write_bytes(
+        dump_text(slots, headers)
+    )
+    (tmp_path / "run.json").write_text('{"device_memory_bytes": 100}')
+    program = read_program([str(tmp_path)], "jit_f")
+    notes = [capacity_note(program, space) for space in program.spaces]
+    assert [f"Capacity: 100 B (the run); {said}", "", "", ""] == notes
+
+
 def test_a_dump_without_live_ranges(fleet: Path, warehouse: Path, tmp_path: Path):
     """Nothing is said of any moment, and that it is not known; reserved bytes are."""
     for file in (fleet / "jaxlib-0.10.0").glob("*jit_fft*-buffer-assignment*.txt"):
