@@ -37,7 +37,8 @@ class Compared:
     """One memory space of two dumps of a program. Bytes are those of the metric; None where they are not known.
 
     `before` and `after` hold all sizes; None on the side that lacks the program. The bytes of `causes` sum to
-    `delta_bytes` unless it is None. `peaks` and `at_peaks` are None where no moments were compared.
+    `delta_bytes` unless it is None. `peaks` and `at_peaks` are None where no moments were compared. `on_device` is what
+    the dumps before and after reserve in all memory spaces that lie in the memory of their device, in space 0 alone.
     """
 
     pair: Pair
@@ -51,6 +52,7 @@ class Compared:
     causes: Sequence[Cause] = ()
     peaks: Peaks | None = None
     at_peaks: AtPeaks | None = None
+    on_device: tuple[int | None, int | None] = (None, None)
 
     @property
     def key(self) -> tuple[int, int | None, int | None, int]:
@@ -209,7 +211,12 @@ def _judged(pair: Pair, memory_space: int, sizes: SizesOfDumps, metric: str) -> 
     else:
         # Without a known peak, equal other sizes do not prove that nothing changed.
         status = NOT_COMPARED if reason else UNCHANGED
-    return Compared(pair, memory_space, pair.change or status, reason, before, after, before_bytes, after_bytes)
+    on_device = tuple(
+        sizes.on_device(dump.dump_id, dump.platform) if dump and memory_space == 0 else None for dump in pair[:2]
+    )
+    return Compared(
+        pair, memory_space, pair.change or status, reason, before, after, before_bytes, after_bytes, on_device=on_device
+    )
 
 
 def _has_changed(row: Compared) -> bool:

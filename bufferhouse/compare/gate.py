@@ -63,7 +63,7 @@ class Verdict(NamedTuple):
 
 
 class Headroom(NamedTuple):
-    """The share (0 to 1) of the memory of a device that a program must leave free in memory space 0."""
+    """The share (0 to 1) of the memory of a device that a program must leave free."""
 
     share: float
     device_memory_bytes: int
@@ -74,8 +74,9 @@ class Headroom(NamedTuple):
         return int(self.device_memory_bytes * (1 - Fraction(repr(self.share))))
 
     def lacks(self, row: Compared) -> bool:
-        """Return whether a row takes more, whether it grew or not."""
-        return row.memory_space == 0 and row.after_bytes is not None and row.after_bytes > self.most_bytes
+        """Return whether a row takes more, whether it grew or not; all that lies on the device stands in space 0."""
+        taken = row.on_device[1]
+        return taken is not None and taken > self.most_bytes
 
 
 def judge(

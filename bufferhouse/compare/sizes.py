@@ -20,6 +20,9 @@ class Sizes(NamedTuple):
     constant: int
 
 
+# The host's memory, as a device sees it (`Layout::kHostMemorySpace`, `kUnpinnedHostMemorySpace`).
+_HOST = (5, 6)
+
 # The parts that sum to the footprint, in the words of the measures.
 FOOTPRINT_PARTS = {"argument": "parameters", "output": "outputs", "constant": "constants", "temp": "temporaries"}
 
@@ -31,6 +34,15 @@ def metric_bytes(sizes: Sizes, metric: str) -> int | None:
     their causes.
     """
     return getattr(sizes, "reserved" if metric == "footprint" else metric)
+
+
+def is_of_device(platform: str | None, memory_space: int) -> bool:
+    """Return whether a memory space lies in the memory that the capacity of a device is of, as space 0 does.
+
+    A TPU has its others elsewhere. Those of a GPU are labels on one memory: buffers of collectives, temporaries under a
+    colour of their own. A CPU has one memory.
+    """
+    return memory_space == 0 or platform == "cpu" or (platform == "gpu" and memory_space not in _HOST)
 
 
 class SizesOfDumps:
@@ -51,6 +63,11 @@ class SizesOfDumps:
         # Whether a dump has live ranges is the same for all of its memory spaces.
         nothing = None if any(sizes.occupied is None for sizes in spaces.values()) else 0
         return spaces.get(memory_space) or Sizes(0, nothing, nothing, 0, 0, 0, 0)
+
+    def on_device(self, dump_id: int, platform: str | None) -> int:
+        """Return the reserved bytes of a dump in all memory spaces that lie in the memory of its device."""
+        spaces = self._spaces.get(dump_id, {}).items()
+        return sum(sizes.reserved for space, sizes in spaces if is_of_device(platform, space))
 
     def reserved(self) -> dict[int, int]:
         """Return the reserved bytes of each dump over all memory spaces, by which dumps are paired."""

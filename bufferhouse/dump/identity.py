@@ -28,11 +28,12 @@ _OTHERS = (
 _DUMP = f"{STAGE}{SUFFIXES['allocations']}"
 
 # [<time stamp µs>.]module_<id>[.<module name>][.cl_<CL>].<stage>: FilenameFor, xla/service/dump.cc. The name is left
-# out where the whole would be longer than a file name may be: the CL stands in its place then.
+# out where the whole would be longer than a file name may be: the CL stands in its place then. Some dumps for GPUs do
+# not say the architecture.
 _FILE_NAME = re.compile(
     r"(?:(?P<stamp>[0-9]{10,18})\.)?module_(?P<id>[0-9]{1,18})"
     r"(?:\.(?!cl_[0-9]+\.after_optimizations)(?P<name>.+?))?(?:\.cl_(?P<revision>[0-9]+))?"
-    r"\.(?P<stage>(?:(?P<target>cpu|sm_[0-9a-z.]+?|gfx[0-9a-z:+\-]*?)_(?:gpu_)?)?after_optimizations)"
+    r"\.(?P<stage>(?:(?P<target>cpu|gpu|sm_[0-9a-z.]+?|gfx[0-9a-z:+\-]*?)_(?:gpu_)?)?after_optimizations)"
 )
 # The proto of the module and its buffer assignment: of DumpHloModuleImpl, and as profilers keep it.
 _STAGE_PROTO = f"{STAGE}.hlo.pb"

@@ -172,6 +172,8 @@ def _take_apart(con: duckdb.DuckDBPyConnection, finding: Finding) -> None:
     ]
     finding.value_count = len(at_peak)
     finding.parts = {name: parts[part] for name, part in _PARTS.items()}
+    if parts["other_spaces"]:
+        finding.parts["other memory spaces"] = parts["other_spaces"]
     if at_peak:  # else the dump has no live ranges, and nothing is known of a peak
         temporaries = sum(one["bytes"] for one in at_peak if one["kind"] == "temp")
         finding.parts["padding"] = sum(one["padding_bytes"] for one in at_peak)

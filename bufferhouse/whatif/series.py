@@ -38,7 +38,7 @@ class Point(NamedTuple):
     """A program of a series: its number, and the bytes that its dump reserves. `schedule` tells schedules apart.
 
     `compiler` is empty where the run does not say it. `has_donation` is whether an output stands in the place of an
-    argument.
+    argument, `has_other_spaces` whether the bytes are of several memory spaces in the memory of one device.
     """
 
     number: int
@@ -49,6 +49,7 @@ class Point(NamedTuple):
     schedule: str | None
     compiler: str = ""
     has_donation: bool = False
+    has_other_spaces: bool = False
 
 
 class Piece(NamedTuple):
@@ -147,7 +148,8 @@ def read_series(con: duckdb.DuckDBPyConnection, word: str, *, memory_space: int,
         for what, numbers in numbered([row["entry_signature"] for row in programs]):
             points = [
                 Point(number, row["reserved_bytes"], row["program_id"], row["dump_id"], row["run_name"],
-                      schedules.get(row["dump_id"]), row["compiler"], row["dump_id"] in donated)
+                      schedules.get(row["dump_id"]), row["compiler"], row["dump_id"] in donated,
+                      row["has_other_spaces"])
                 for place, number in sorted(numbers.items(), key=lambda one: one[1])
                 for row in [programs[place]]
             ]  # fmt: skip

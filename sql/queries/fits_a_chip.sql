@@ -2,7 +2,7 @@
 -- topic: Capacity
 -- param: device_bytes = 17179869184  memory of the chip where marts.capacities has none; of a memory space but 0 always
 -- param: used_percent = 80.0  show programs that take at least this share
--- param: memory_space = 0  memory space
+-- param: memory_space = 0  memory space; 0 is all that lie in the memory of a GPU or CPU
 -- param: rows = 20  rows at most
 WITH capacities AS (
     SELECT
@@ -18,10 +18,10 @@ SELECT
     o.program_name,
     o.run_name,
     f.dump_id,
-    f.footprint_bytes,
+    CAST(SUM(f.footprint_bytes) AS BIGINT) AS footprint_bytes,
     o.capacity_bytes AS device_memory_bytes,
-    ROUND(100.0 * f.footprint_bytes / o.capacity_bytes, 1) AS used_percent_of_device,
-    f.footprint_bytes > o.capacity_bytes AS is_too_large,
+    ROUND(100.0 * SUM(f.footprint_bytes) / o.capacity_bytes, 1) AS used_percent_of_device,
+    SUM(f.footprint_bytes) > o.capacity_bytes AS is_too_large,
     o.capacity_source
 FROM marts.footprint_v1 AS f
 INNER JOIN (
@@ -29,6 +29,7 @@ INNER JOIN (
         s.dump_id,
         MAX(s.program_name) AS program_name,
         MAX(s.run_name) AS run_name,
+        MAX(s.platform) AS platform,
         c.capacity_bytes,
         c.capacity_source
     FROM marts.observations_v1 AS s
@@ -36,6 +37,11 @@ INNER JOIN (
     -- A program that two runs compiled alike is judged on the device of each.
     GROUP BY s.dump_id, c.capacity_bytes, c.capacity_source
 ) AS o ON f.dump_id = o.dump_id
-WHERE f.memory_space = $memory_space AND 100.0 * f.footprint_bytes >= $used_percent * o.capacity_bytes
+-- Of a GPU all memory spaces but the host's (5, 6) are labels on the memory that space 0 lies in; a CPU has one memory.
+WHERE f.memory_space = $memory_space OR ($memory_space = 0 AND (
+    o.platform = 'cpu' OR (o.platform = 'gpu' AND f.memory_space NOT IN (5, 6))
+))
+GROUP BY o.program_name, o.run_name, f.dump_id, o.capacity_bytes, o.capacity_source
+HAVING 100.0 * SUM(f.footprint_bytes) >= $used_percent * o.capacity_bytes
 ORDER BY used_percent_of_device DESC, o.program_name, f.dump_id, o.capacity_bytes, o.capacity_source
 LIMIT $rows

@@ -2,24 +2,40 @@
 -- Devices place and pad otherwise: they are kept apart.
 -- grain: program_id, compile_target, device_kind
 -- parameters: word (the name of a function, or the beginning of it; '' is all), memory_space, run_name ('' is any)
-WITH ranked AS (
+WITH held AS (
     SELECT
-        c.program_id,
-        c.program_name,
-        c.compile_target,
-        c.device_kind,
-        c.dump_id,
-        c.run_name,
-        CONCAT_WS(' ', c.compiler, c.compiler_version) AS compiler,
-        c.reserved_bytes,
+        run_id,
+        program_id,
+        program_name,
+        compile_target,
+        device_kind,
+        dump_id,
+        run_name,
+        compiler_revision,
+        CONCAT_WS(' ', compiler, compiler_version) AS compiler,
+        CAST(SUM(reserved_bytes) AS BIGINT) AS reserved_bytes,
+        COALESCE(BOOL_OR(memory_space <> $memory_space AND reserved_bytes > 0), FALSE) AS has_other_spaces
+    FROM marts.compiled_programs_v1
+    -- Of a GPU all but the host's (5, 6) are labels on the memory that space 0 lies in; a CPU has one memory.
+    WHERE (
+        memory_space = $memory_space OR ($memory_space = 0 AND (
+            compile_target = 'cpu' OR (compile_target NOT IN ('cpu', 'tpu') AND memory_space NOT IN (5, 6))
+        ))
+    ) AND starts_with(program_name, $word) AND run_name = COALESCE(NULLIF($run_name, ''), run_name)
+    GROUP BY
+        run_id, program_id, program_name, compile_target, device_kind, dump_id, run_name, compiler_revision,
+        CONCAT_WS(' ', compiler, compiler_version)
+),
+
+ranked AS (
+    SELECT
+        h.*,
         ROW_NUMBER() OVER (
-            PARTITION BY c.program_id, c.compile_target, c.device_kind
-            ORDER BY r.run_order DESC, c.reserved_bytes DESC, c.dump_id ASC
+            PARTITION BY h.program_id, h.compile_target, h.device_kind
+            ORDER BY r.run_order DESC, h.reserved_bytes DESC, h.dump_id ASC
         ) AS place
-    FROM marts.compiled_programs_v1 AS c
-    INNER JOIN marts.runs_v1 AS r ON c.run_id = r.run_id
-    WHERE c.memory_space = $memory_space AND starts_with(c.program_name, $word)
-        AND c.run_name = COALESCE(NULLIF($run_name, ''), c.run_name)
+    FROM held AS h
+    INNER JOIN marts.runs_v1 AS r ON h.run_id = r.run_id
 )
 
 SELECT
@@ -31,7 +47,8 @@ SELECT
     r.dump_id,  -- The dump that stands for it.
     r.run_name,  -- The run of that.
     r.compiler,  -- Its compiler with the version; empty where nobody said.
-    r.reserved_bytes  -- What it reserves in the memory space.
+    r.reserved_bytes,  -- What it reserves in the memory space; in 0, in all that lie in the memory of its device.
+    r.has_other_spaces  -- Whether these are several.
 FROM ranked AS r
 INNER JOIN marts.programs_v1 AS p ON r.program_id = p.program_id
 WHERE r.place = 1

@@ -12,6 +12,16 @@ WITH parts AS (
     FROM marts.allocations_v1
     WHERE memory_space = 0
     GROUP BY dump_id
+),
+
+others AS (
+    SELECT
+        dump_id,
+        SUM(size_bytes) AS of_cpu,
+        SUM(CASE WHEN memory_space NOT IN (5, 6) THEN size_bytes ELSE 0 END) AS of_gpu
+    FROM marts.allocations_v1
+    WHERE memory_space <> 0 AND kind <> 'thread-local'
+    GROUP BY dump_id
 )
 
 SELECT
@@ -27,7 +37,14 @@ SELECT
     CAST(COALESCE(p.outputs, 0) AS BIGINT) AS outputs,  -- Bytes of outputs that are not placed on parameters.
     CAST(COALESCE(p.shared, 0) AS BIGINT) AS shared,  -- Bytes of outputs that are.
     CAST(COALESCE(p.constants, 0) AS BIGINT) AS constants,  -- Bytes of constants.
-    CAST(COALESCE(p.thread_local, 0) AS BIGINT) AS thread_local  -- Bytes of thread-local allocations.
+    CAST(COALESCE(p.thread_local, 0) AS BIGINT) AS thread_local,  -- Bytes of thread-local allocations.
+    -- A CPU has one memory. Of a GPU all but the host's (5, 6) are labels on the memory that space 0 lies in.
+    CAST(
+        COALESCE(
+            CASE WHEN o.compile_target = 'cpu' THEN r.of_cpu WHEN o.compile_target <> 'tpu' THEN r.of_gpu END, 0
+        ) AS BIGINT
+    ) AS other_spaces  -- Bytes of other memory spaces that lie in the same memory.
 FROM marts.observations_v2 AS o
 LEFT JOIN parts AS p ON o.dump_id = p.dump_id
+LEFT JOIN others AS r ON o.dump_id = r.dump_id
 ORDER BY o.run_name, o.relative_path, o.dump_id

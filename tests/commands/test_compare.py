@@ -376,6 +376,29 @@ def test_the_gate_asks_for_headroom(own_warehouse):
     assert "expected a share such as 5%" in call(*words[:-3], "much", *words[-2:]).err
 
 
+@pytest.mark.parametrize(
+    ("target", "on_device"), [("sm_9.0a_gpu", 110), ("cl_853872983", 60), ("cpu", 210)], ids=["gpu", "tpu", "cpu"]
+)
+def test_headroom_counts_all_that_lies_on_the_device(tmp_path: Path, target: str, on_device: int):
+    """Memory spaces of a GPU are labels on one memory, but for the host's; those of a TPU are memories of their own."""
+    headers = [", preallocated-temp", *(f", color {color}, preallocated-temp" for color in (2, 7, 5))]
+    slots = [Slot(0, 2, 0, size, number) for number, size in enumerate((60, 30, 20, 100))]
+    for run in ("a", "b"):
+        (tmp_path / run).mkdir()
+        name = f"module_0001.jit_f.{target}_after_optimizations-buffer-assignment.txt".replace("3_after", "3.after")
+        (tmp_path / run / name).write_bytes(dump_text(slots, headers))
+        (tmp_path / run / "run.json").write_text('{"device_memory_bytes": 100}')
+    words = ("compare", "a", "b", "--fail-over", "5%", "--headroom", "0%", "--from", tmp_path)
+    for only in ((), ("--memory-space", "0")):
+        said = call(*words, *only, "--format", "json")
+        tight = [(row["memory_space"], row["after_device_bytes"]) for row in json.loads(said.out)["gate"]["tight"]]
+        assert ([(0, on_device)], 1) == (tight, said.code) if on_device > 100 else ([], 0) == (tight, said.code)
+        several = " in all memory spaces of the device" if on_device > 60 else ""
+        text = call(*words, *only).out
+        assert f"jit_f reserves most, {on_device} B{several}, {on_device}.0% of it" in text
+        assert (on_device > 100) == (f" {on_device} B" in text.partition("Too little headroom")[2].partition("\n\n")[0])
+
+
 def test_headroom_is_not_asked_for_where_nobody_looks(own_warehouse):
     """Headroom is that of memory space 0: a gate on another one alone would pass whatever a program takes."""
     runs = ["tpu-v5e-jaxlib-0.4.38-libtpu-0.0.8", "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33"]

@@ -201,3 +201,23 @@ def test_what_cannot_be_fitted_is_named(example_warehouse: Path, words: list[str
     said = call("fits", *words, "--warehouse", example_warehouse)
     assert (2, "") == (said.code, said.out)
     assert expected in said.err
+
+
+def test_a_capacity_holds_all_memory_spaces_of_a_gpu(tmp_path: Path):
+    """They lie in one memory: memory space 0 has what the others leave; of a TPU it has a memory of its own."""
+    headers = [", preallocated-temp", *(f", color {color}, preallocated-temp" for color in (2, 7, 5))]
+    slots = [Slot(0, 2, 0, size, number) for number, size in enumerate((60, 30, 20, 100))]
+    for target, others in (("sm_9.0a_gpu_after", 50), ("cl_853872983.after", 0)):
+        folder = tmp_path / target
+        folder.mkdir()
+        dump = f"module_0001.jit_f.{target}_optimizations-buffer-assignment.txt"
+        (folder / dump).write_bytes(dump_text(slots, headers))
+        words = ("whatif", "jit_f", "--means", "donate", "--from", folder, "--fit")
+        for capacity, spaces in ((109, 0), (110, 0), (49, 2), (30, 2)):
+            said = call(*words, f"{capacity}B", "--memory-space", spaces, "--format", "json")
+            fits = capacity >= (60 + others if spaces == 0 else 30)
+            found = json.loads(said.out)["fit"]
+            keys = ("capacity_bytes", "other_spaces_bytes", "fits")
+            assert (capacity, 0 if spaces else others, fits) == tuple(found[key] for key in keys)
+            assert said.code == (not fits)
+        assert (others > 0) == ("Of 110 B its other memory spaces take 50 B" in call(*words, "110B").out)

@@ -19,7 +19,8 @@ LIMIT = parse_threshold("5%,1MiB")
 def row(name: str, before: int | None, after: int | None, memory_space: int = 0, status: str = CHANGED) -> Compared:
     """A program of two dumps, whose id is the length of its name."""
     dump = Dump(1, len(name), name, "cpu", "cpu", 1)
-    return Compared(Pair(dump, dump._replace(dump_id=2), False), memory_space, status, None, None, None, before, after)
+    pair, on_device = Pair(dump, dump._replace(dump_id=2), False), (None, None) if memory_space else (before, after)
+    return Compared(pair, memory_space, status, None, None, None, before, after, on_device=on_device)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ CPU, GPU, TPU = "cpu_after_optimizations", "gpu_after_optimizations", "after_opt
         ("module_12345.jit_f.cpu_after_optimizations", FileName(12345, "jit_f", CPU, "cpu")),
         (f"module_0001.jit_f.sm_8.0_{GPU}", FileName(1, "jit_f", f"sm_8.0_{GPU}", "sm_8.0")),
         (f"module_0001.jit_f.sm_9.0a_{GPU}", FileName(1, "jit_f", f"sm_9.0a_{GPU}", "sm_9.0a")),
+        (f"module_0001.jit_f.{GPU}", FileName(1, "jit_f", GPU, "gpu")),
         (f"module_0001.jit_f.gfx90a_{GPU}", FileName(1, "jit_f", f"gfx90a_{GPU}", "gfx90a")),
         ("module_0277.jit_f.cl_853872983.after_optimizations", FileName(277, "jit_f", TPU, "tpu", "853872983")),
         # Before 2025 libtpu wrote no CL, and before 2021 every backend this stage: the name alone does not say.

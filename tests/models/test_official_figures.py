@@ -13,6 +13,7 @@ from bufferhouse.paths import CHECKOUT
 from bufferhouse.warehouse.open import writing
 from tests.models import official
 from tests.models.official import OfficialCount
+from tests.samples import unpack
 from tests.synthetic import Slot, dump_text
 from tests.warehouses import load_texts
 
@@ -109,8 +110,12 @@ RULES = {
     ("jaxlib", "0.7.2", "cpu", None): (*FLAGS, "static", True),
     ("jaxlib", "0.9.0.1", "cpu", None): (*FLAGS, "static", True),
     ("jaxlib", "0.12.0", "cpu", None): (*FLAGS, "static", False),
+    ("jaxlib", "0.13.0", "gpu", None): (*FLAGS, "static_and_replay", False),
     ("jaxlib", "0.10.2", "gpu", None): (*FLAGS, "static_and_replay", True),
-    ("jaxlib", "0.9.0", "gpu", None): (*FLAGS, "static_and_replay", False),
+    ("jaxlib", "0.10.1", "gpu", None): (*FLAGS, "static_and_replay", True),
+    ("jaxlib", "0.10.0", "gpu", None): (*FLAGS, "static", True),
+    ("jaxlib", "0.7.0", "gpu", None): (*FLAGS, "static", True),
+    ("jaxlib", "0.6.2", "gpu", None): (*FLAGS, "not_reported", False),
     ("jaxlib", "0.4.28", "gpu", None): UNKNOWN,
     ("libtpu", "0.0.8", "tpu", None): (*TWICE, "not_reported", True),
     ("libtpu", "0.0.17", "tpu", None): (*TWICE, "unknown", True),
@@ -344,6 +349,20 @@ def test_the_peak_says_what_it_is(figures, version, name, peak_bytes, relation):
     """How it relates to the footprint, or why there is none."""
     row = figures[("jaxlib", version, "cpu", None), name]
     assert (peak_bytes, relation) == (row["peak_bytes"], row["peak_relation"])
+
+
+@pytest.mark.corpus
+def test_a_gpu_had_no_temporaries_in_its_peak(corpus, tmp_path):
+    """As jaxlib 0.9.2 says of six programs, the largest with 31 GiB of temporaries."""
+    unpack(corpus / "gpu-remat.tar.gz", tmp_path)
+    with in_memory([str(tmp_path / "gpu-remat")]) as con:
+        con.execute("UPDATE raw.runs SET compiler = 'jaxlib', compiler_version = '0.9.2', platform = 'gpu'")
+        found = con.execute("SELECT run_name, temp_bytes, peak_bytes FROM marts.official_figures_v2").fetchall()
+    said = {one.stem: json.loads(one.read_text())["memory_analysis"] for one in (tmp_path / "gpu-remat").glob("*.json")}
+    assert {
+        (f"{name}.dump", figures["temp_size_in_bytes"], figures["peak_memory_in_bytes"])
+        for name, figures in said.items()
+    } == set(found)
 
 
 @pytest.mark.corpus

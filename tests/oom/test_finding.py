@@ -11,6 +11,7 @@ import tarfile
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 
 import pytest
 import zstandard
@@ -29,6 +30,7 @@ from bufferhouse.whatif.moments import Moments
 from bufferhouse.whatif.space import read_space
 from tests.command_line import call
 from tests.oom.specimens import CORPUS, DONATED, FITS, FOLDER, SAID, TWINS, failures, log, unpacked, with_global
+from tests.synthetic import Slot, dump_text
 
 
 @pytest.fixture(scope="module")
@@ -195,6 +197,22 @@ def test_of_several_dumps_a_failure_at_run_time_is_of_the_one_with_its_allocatio
     [finding] = explain(con, messages, [{**one} for one in everything])
     told = finding.dump["program_name"] if finding.dump else finding.reason[: len(expected)]
     assert (expected, None) == (told, finding.doubt)
+
+
+def test_what_else_lies_in_the_memory_of_a_gpu_is_no_part_of_space_0(tmp_path: Path):
+    """The allocation that failed may lie in another memory space of the device: the bytes of the parts have it."""
+    headers = [", preallocated-temp", *(f", color {color}, preallocated-temp" for color in (2, 7, 5))]
+    slots = [Slot(0, 2, 0, size, number) for number, size in enumerate((600, 300, 200, 1000))]
+    log = tmp_path / "train.log"
+    log.write_text("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 200 bytes.\n")
+    for target, expected in (("sm_9.0_gpu_after", 500), ("cpu_after", 1500), ("cl_853872983.after", None)):
+        folder = tmp_path / target
+        folder.mkdir()
+        dump = f"module_0001.jit_f.{target}_optimizations-buffer-assignment.txt"
+        (folder / dump).write_bytes(dump_text(slots, headers))
+        [found] = json.loads(call("oom", log, folder, "--format", "json").out)["findings"]
+        assert (600, expected) == (found["parts"]["temporaries"], found["parts"].get("other memory spaces"))
+        assert (expected is not None) == ("Those of memory space 0 alone." in call("oom", log, folder).out)
 
 
 @pytest.mark.parametrize(

@@ -329,6 +329,22 @@ def test_a_program_of_two_devices_is_judged_on_each(warehouse, tmp_path):
         assert expected[:count] == [tuple(row[name] for name in columns) for row in found]
 
 
+def test_all_that_lies_in_the_memory_of_a_gpu_must_fit(warehouse, tmp_path):
+    """Its memory spaces are labels on one memory, but for the host's."""
+    headers = [", preallocated-temp", *(f", color {color}, preallocated-temp" for color in (2, 7, 5))]
+    slots = [Slot(0, 2, 0, size, number) for number, size in enumerate((60, 30, 20, 100))]
+    tmp_path.joinpath("a").mkdir()
+    dump = "module_0001.jit_f.sm_9.0a_gpu_after_optimizations-buffer-assignment.txt"
+    tmp_path.joinpath("a", dump).write_bytes(dump_text(slots, headers))
+    tmp_path.joinpath("a", "run.json").write_text('{"device_memory_bytes": 100}')
+    assert 0 == ingest(warehouse, tmp_path / "a")[0]
+    words = ["query", "--ask", "fits_a_chip", "--warehouse", warehouse, "--format", "json"]
+    [found] = json.loads(call(*words).out)
+    assert (110, 110.0, True) == (found["footprint_bytes"], found["used_percent_of_device"], found["is_too_large"])
+    [found] = json.loads(call(*words, "--param", "memory_space=2", "--param", "device_bytes=30").out)
+    assert (30, False) == (found["footprint_bytes"], found["is_too_large"])
+
+
 def test_a_program_is_judged_on_the_memory_of_its_device(warehouse, tmp_path):
     """What the device of a run has comes before $device_bytes, in memory space 0 alone; and the answer says which."""
     headers = [", preallocated-temp", ", color 1, preallocated-temp"]

@@ -94,6 +94,7 @@ def test_memory_spaces_are_named_where_the_platform_names_them():
     assert "memory space 1 (VMEM)" == space_title("tpu", 1)
     assert "memory space 6 (SMEM of scalars)" == space_title("tpu", 6)
     assert "memory space 0 (default: device)" == space_title("gpu", 0)
+    assert "memory space 7 (collective)" == space_title("gpu", 7)
     assert "memory space 0 (default)" == space_title("cpu", 0)
     assert "memory space 1" == space_title("cpu", 1)
     assert "memory space 0 (default)" == space_title(None, 0)
@@ -104,6 +105,6 @@ def test_memory_spaces_have_the_names_of_the_mart(example):
     """Reports say the preferred name of marts.memory_spaces, and a name of their own only where that has none."""
     sql = "SELECT DISTINCT platform, memory_space, preferred_name FROM marts.memory_spaces_v1"
     preferred = {(platform, space): name for platform, space, name in example.execute(sql).fetchall()}
-    expected = preferred | {("cpu", 6): "unpinned host"}
+    expected = preferred | {("cpu", 6): "unpinned host", ("gpu", 7): "collective"}
     named = {(one, space): space_word(one, space) for one in ("cpu", "gpu", "tpu") for space in range(16)}
     assert expected == {place: name for place, name in named.items() if name != str(place[1])}

@@ -13,6 +13,7 @@ from bufferhouse.errors import UsageError
 from bufferhouse.paths import CHECKOUT
 from bufferhouse.report.program import data as reading
 from bufferhouse.report.program.data import PARTS, Program, find_dump, read_program
+from bufferhouse.report.program.kept import kept_records
 from bufferhouse.report.program.page import program_page
 from bufferhouse.report.program.text import capacity_note, program_text, subtitle
 from bufferhouse.warehouse.open import writing
@@ -251,6 +252,37 @@ def test_a_dump_without_live_ranges_has_a_capacity(fleet: Path, tmp_path: Path, 
     assert 0 == call("site", site, "--warehouse", warehouse).code
     [page] = (site / "programs").glob("*/run.html")
     assert note in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [("sm_9.0_gpu_after", "60.0% of it is reserved here, 110.0% in all memory spaces of the device."),
+     ("cl_853872983.after", "60.0% of it is reserved.")],
+)  # fmt: skip
+def test_the_capacity_is_that_of_all_memory_spaces_of_the_device(tmp_path: Path, target: str, said: str):
+    """Of a GPU these are all but the host's, of a TPU space 0 alone."""
+    headers = [", preallocated-temp", *(f", color {color}, preallocated-temp" for color in (2, 7, 5))]
+    slots = [Slot(0, 2, 0, size, number) for number, size in enumerate((60, 30, 20, 100))]
+    (tmp_path / f"module_0001.jit_f.{target}_optimizations-buffer-assignment.txt").write_bytes(
+        dump_text(slots, headers)
+    )
+    (tmp_path / "run.json").write_text('{"device_memory_bytes": 100}')
+    program = read_program([str(tmp_path)], "jit_f")
+    notes = [capacity_note(program, space) for space in program.spaces]
+    assert [f"Capacity: 100 B (the run); {said}", "", "", ""] == notes
+
+
+def test_a_result_in_the_place_of_a_donated_argument_is_no_argument(tmp_path: Path):
+    """The caller keeps both: the argument, which is there from the start, and the result, which is born later."""
+    donated = ", parameter 0, shape |u8[64]| at ShapeIndex {}, output shape is |u8[64]|, maybe-live-out"
+    slots = [Slot(0, 3, 0, 32, 1), Slot(2, 3, 0, 64)]
+    headers = [donated, ", parameter 1, shape |u8[32]| at ShapeIndex {}"]
+    (tmp_path / "module_0001.jit_f.cpu_after_optimizations-buffer-assignment.txt").write_bytes(
+        dump_text(slots, headers)
+    )
+    [space] = read_program([str(tmp_path)], "jit_f").spaces
+    kept = {row["value_name"]: row["kept"] for row in kept_records(space)}
+    assert {"v0": "the caller, an argument", "v1": "the caller, a result in the place of an argument"} == kept
 
 
 def test_a_dump_without_live_ranges(fleet: Path, warehouse: Path, tmp_path: Path):

@@ -1,6 +1,7 @@
 """Programs that differ in one number: which they are, what is measured, and what is only interpolated."""
 
 import json
+import re
 
 import duckdb
 import pytest
@@ -136,6 +137,40 @@ def test_what_was_compiled_for_another_chip_says_so(tmp_path):
     assert {"jit_f, sm_9.0", "jit_f, sm_9.0a"} == {name for name in beside if "sm_9" in name}
     found = json.loads(call("fits", "jit_f", "--chip", "v5e", "--from", tmp_path, "--format", "json").out)
     assert {None, "cpu", "sm_8.0", "sm_9.0", "sm_9.0a"} == {one["compile_target"] for one in found["series"]}
+
+
+def test_a_gpu_holds_several_memory_spaces_in_one_memory(tmp_path):
+    """What lies in spaces of its own beside space 0 must fit into it, too: not what lies on the host."""
+    written(tmp_path, [2, 4])
+    for folder in tmp_path.iterdir():
+        size = 16 * int(folder.name[1:])
+        slots = [Slot(0, 2, 0, size, n, f"f32[{size // 16},4]{{1,0}}") for n in range(4)]
+        shape = f"f32[{size // 16},4]"
+        headers = [
+            f", parameter 0, shape |{shape}| at ShapeIndex {{}}",
+            f", output shape is |{shape}|, maybe-live-out",
+            *(f", color {color}, preallocated-temp" for color in (1, 5)),
+        ]
+        [dump] = folder.iterdir()
+        dump.write_bytes(dump_text(slots, headers))
+    for target, each in ((".sm_9.0_gpu_", 48), (".cpu_", 64), (".cl_853872983.", 32)):
+        for dump in list(tmp_path.rglob("*.txt")):
+            dump.rename(dump.with_name(re.sub(r"(?<=jit_f).*(?=after)", target, dump.name)))
+        words = ("fits", "jit_f", "--capacity", "128B", "--from", tmp_path)
+        [series] = json.loads(call(*words, "--format", "json").out)["series"]
+        assert [2 * each, 4 * each] == [point["reserved_bytes"] for point in series["points"]]
+        assert {48: 2, 64: 2, 32: 4}[each] == series["largest_measured"]
+        assert (each > 32) == series["has_other_spaces"]
+        assert (each > 32) == ("of all memory spaces in the memory of the device" in call(*words).out)
+
+
+def test_what_a_runtime_keeps_of_a_gpu_is_not_known(tmp_path):
+    """A chip without a known reserve is named with the whole of its memory, which no program has."""
+    written(tmp_path, [2, 4])
+    for chip, is_told in (("h100", True), ("v5e", False)):
+        words = ("fits", "jit_f", "--chip", chip, "--from", tmp_path)
+        assert is_told == ("--capacity takes the size that programs have." in call(*words).out.replace("\n", " "))
+        assert is_told == bool(json.loads(call(*words, "--format", "json").out)["capacity_note"])
 
 
 def test_each_device_has_series_of_its_own(tmp_path):

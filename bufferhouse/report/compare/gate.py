@@ -57,10 +57,11 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
         lines = [_missing(comparison, verdict)]
         sections.append(Section("Missing in the run after, and not judged", lines, _MISSING, records, "missing"))
     if verdict.tight:
-        records = [show(_record(comparison, row)) for row in verdict.tight]
+        records = [show(row) for row in _tight_records(comparison, verdict)]
         memory = human_bytes(comparison.after["device_memory_bytes"])
         said = f"{counted(programs_of(records), 'program')} beside the {memory} of the device."
-        sections.append(Section("Too little headroom", [said], _columns(records), records, "tight"))
+        columns = [*_columns(records), *_on_device(records)]
+        sections.append(Section("Too little headroom", [said], columns, records, "tight"))
     if verdict.warned:
         records = [show(_record(comparison, row)) for row in verdict.warned]
         said = f"{grown(records, least, 'reshaped program')}, which is a warning here."
@@ -116,7 +117,7 @@ def gate_object(comparison: Comparison, verdict: Verdict, limit: Threshold) -> R
         ],
         "stale": [entry._asdict() for entry in verdict.stale],
         "warned": [_record(comparison, row) for row in verdict.warned],
-        "tight": [_record(comparison, row) for row in verdict.tight],
+        "tight": _tight_records(comparison, verdict),
         "missing": [_record(comparison, row) for row in verdict.missing],
     }
 
@@ -129,7 +130,7 @@ def github_text(comparison: Comparison, verdict: Verdict, limit: Threshold) -> s
     new programs, of those that are gone, and of the whole.
     """
     lines = [annotation("error", gate_message(row, limit)) for row in offender_records(comparison, verdict)]
-    lines += [annotation("error", _tight(_record(comparison, row), comparison)) for row in verdict.tight]
+    lines += [annotation("error", _tight(row, comparison)) for row in _tight_records(comparison, verdict)]
     if verdict.missing:
         lines.append(annotation("error", _missing(comparison, verdict)))
     if not verdict.compared_count:
@@ -254,9 +255,20 @@ def gate_message(row: Record, limit: Threshold) -> str:
     )
 
 
+def _tight_records(comparison: Comparison, verdict: Verdict) -> list[Record]:
+    """Return the records of programs that leave too little room, with all that they reserve on the device."""
+    return [{**_record(comparison, row), "after_device_bytes": row.on_device[1]} for row in verdict.tight]
+
+
+def _on_device(records: Sequence[Record]) -> list[Column]:
+    """Return the column of what programs reserve on the device where some have more memory spaces there than one."""
+    more = any(row["after_device_bytes"] != row["after_bytes"] for row in records)
+    return [Column("after_device_bytes", "on the device", "bytes")] if more else []
+
+
 def _tight(row: Record, comparison: Comparison) -> str:
     return (
-        f"{printable(row['program_label'], 120)}: {human_bytes(row['after_bytes'])} of "
+        f"{printable(row['program_label'], 120)}: {human_bytes(row['after_device_bytes'])} of "
         f"{human_bytes(comparison.after['device_memory_bytes'])} of the device, too little headroom"
     )
 

@@ -10,7 +10,7 @@ from bufferhouse.report.compare.data import Comparison
 from bufferhouse.report.compare.donations import donation_section
 from bufferhouse.report.compare.flags import flag_section
 from bufferhouse.report.compare.joined import with_guesses
-from bufferhouse.report.compare.records import KEY, exactly
+from bufferhouse.report.compare.records import KEY, exactly, key_of
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_heading, space_key, space_title
 from bufferhouse.report.text.sections import Section
@@ -175,16 +175,19 @@ def subtitle(comparison: Comparison, *, exact: bool = False) -> list[str]:
 def _capacity_lines(comparison: Comparison, shown: Callable[[int], str]) -> list[str]:
     """Return a line for each run of which the capacity is known: the program that reserves most, and how much it is."""
     lines = []
-    for side in (comparison.before, comparison.after):
-        rows = [row for row in comparison.programs if row["memory_space"] == 0]
-        sizes = [(row[f"{side['side']}_reserved_bytes"] or 0, row["program_label"]) for row in rows]
+    labels = {key_of(record): record["program_label"] for record in comparison.programs}
+    for place, side in enumerate((comparison.before, comparison.after)):
+        sizes = [
+            (row.on_device[place] or 0, labels[row.key], (row.before, row.after)[place]) for row in comparison.rows
+        ]
         if side["capacity_bytes"] and sizes and max(sizes)[0]:
-            size, label = max(sizes)
+            size, label, own = max(sizes)
             whose = "of the programs asked for, " if comparison.is_part else ""
+            where = "" if size == own.reserved else " in all memory spaces of the device"
             lines.append(
                 f"capacity {side['side']}: {shown(side['capacity_bytes'])}, as "
                 f"{printable(side['capacity_source'], 80)} says; {whose}{printable(label, 80)} reserves most, "
-                f"{shown(size)}, {size / side['capacity_bytes']:.1%} of it"
+                f"{shown(size)}{where}, {size / side['capacity_bytes']:.1%} of it"
             )
     return lines
 

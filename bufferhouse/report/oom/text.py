@@ -250,6 +250,8 @@ def oom_sections(finding: Finding) -> list[Section]:
         sections.append(Section("Allocations of the kernel", [about], _KERNEL, finding.values, "values"))
     elif finding.values:
         about = "Worth is by how much the occupied peak falls without the value: the next moment caps it."
+        if "other memory spaces" in finding.parts:
+            about = f"Those of memory space 0 alone. {about}"
         if finding.value_count > len(finding.values):
             about = f"The {len(finding.values)} largest owners of {finding.value_count:,}. {about}"
         sections.append(Section("Values at the peak", [about], _VALUES, finding.values, "values"))

@@ -33,6 +33,9 @@ def kept_records(space: Space) -> list[Record]:
 
 
 def _kept(row: Record) -> str:
+    # An argument is there from the start; what is born later in its allocation is what the caller gets back.
+    if row["kept_by"] == "argument" and row["start_position"]:
+        return "the caller, a result in the place of an argument"
     if row["kept_by"] in _BEYOND:
         return _BEYOND[row["kept_by"]]
     through = f" by way of {row['read_through_name']}" if row["read_through_name"] else ""

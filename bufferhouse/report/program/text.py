@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from bufferhouse.compare.sizes import is_of_device
 from bufferhouse.dump.identity import is_proto
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
@@ -129,9 +130,12 @@ def capacity_note(program: Program, space: Space) -> str:
     limit = program.limit(space)
     if limit is None:
         return ""
-    share = space.facts["reserved_bytes"] / max(limit["capacity_bytes"], 1)
+    capacity, platform = max(limit["capacity_bytes"], 1), program.dump["platform"]
+    here = space.facts["reserved_bytes"]
+    on_device = sum(one.facts["reserved_bytes"] for one in program.spaces if is_of_device(platform, one.memory_space))
     said = f"Capacity: {exact_bytes(limit['capacity_bytes'])} ({printable(limit['capacity_source'], 120)})"
-    return f"{said}; {share:.1%} of it is reserved."
+    more = f" here, {on_device / capacity:.1%} in all memory spaces of the device" if on_device > here else ""
+    return f"{said}; {here / capacity:.1%} of it is reserved{more}."
 
 
 def map_note(program: Program, space: Space) -> str:

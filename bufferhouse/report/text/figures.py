@@ -22,6 +22,7 @@ _SPACE_NAMES = {
     ("gpu", 2): "temp buffer",
     ("gpu", 5): "host",
     ("gpu", 6): "unpinned host",
+    ("gpu", 7): "collective",  # where jaxlib 0.12 puts what it put into 1; the mart's version has no such row
     ("tpu", 0): "HBM",
     ("tpu", 1): "VMEM",
     ("tpu", 2): "SEMAPHORE_MEM",

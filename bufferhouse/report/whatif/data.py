@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import duckdb
 
+from bufferhouse.compare.sizes import SizesOfDumps
 from bufferhouse.engine.sql import execute
 from bufferhouse.errors import UsageError, counted
 from bufferhouse.query.statements import Answer, Record
@@ -34,13 +35,16 @@ class Subject:
 class Change:
     """Edits of a subject with their outcome; `fit` is the answer to a capacity, where one was given.
 
-    `answers` are those of the map before and after, if they were asked for.
+    `answers` are those of the map before and after, if they were asked for. Of `capacity_bytes`, the memory that was
+    given, other memory spaces of the program take `other_bytes`: the fit is one into the rest.
     """
 
     subject: Subject
     outcome: Outcome
     fit: Fit | None
     answers: dict[str, Answer] = field(default_factory=dict)
+    capacity_bytes: int | None = None
+    other_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +92,14 @@ def read_change(
             + ("both" if edits else "neither")
         )
     with _subject(origin, word, memory_space, run, wait) as (con, subject):
-        found = None
+        found, others = None, 0
         if capacity_bytes is not None:
             check_live_ranges(subject.space)
-            found = fit(subject.space, capacity_bytes, means=means or MEANS, progress=progress)
+            others = _beside(con, subject)
+            found = fit(subject.space, max(capacity_bytes - others, 0), means=means or MEANS, progress=progress)
         outcome = compute(subject.space, edits if found is None else found.edits)
-        return Change(subject, outcome, found, _maps(con, subject, outcome) if is_mapped else {})
+        maps = _maps(con, subject, outcome) if is_mapped else {}
+        return Change(subject, outcome, found, maps, capacity_bytes, others)
 
 
 def read_savings(
@@ -134,6 +140,15 @@ def _subject(
                 + (", ".join(str(one) for (one,) in known) or "none")
             )
         yield con, Subject(name, dump, space, note)
+
+
+def _beside(con: duckdb.DuckDBPyConnection, subject: Subject) -> int:
+    """Return what other memory spaces of the program reserve of the memory that space 0 lies in; 0 for other spaces."""
+    if subject.space.memory_space:
+        return 0
+    dump_id = subject.dump["dump_id"]
+    sizes = SizesOfDumps(con, [dump_id])
+    return sizes.on_device(dump_id, subject.dump["platform"]) - sizes.of(dump_id, 0).reserved
 
 
 def _maps(con: duckdb.DuckDBPyConnection, subject: Subject, outcome: Outcome) -> dict[str, Answer]:

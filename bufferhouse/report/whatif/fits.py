@@ -69,12 +69,25 @@ def read_fits(
 def fits_text(asked: Asked, form: str, *, exact: bool) -> str:
     """Return the series as table, markdown or json; `exact` writes all bytes to the byte."""
     if form == "json":
-        about = {"chip": asked.chip, "capacity_bytes": asked.capacity_bytes}
+        about = {"chip": asked.chip, "capacity_bytes": asked.capacity_bytes, "capacity_note": _capacity_note(asked)}
         return plain_json({**about, "series": [_record(one, asked) for one in asked.series]})
     sections = [_section(one, asked, exact_bytes if exact else human_bytes) for one in asked.series]
+    if note := _capacity_note(asked):
+        sections.insert(0, Section("", [note]))
     name = f"{asked.chip}, " if asked.chip else ""
     title = f"Will it fit: {name}{capacity_said(asked.capacity_bytes)} for a program"
     return report_text(title, sections, form, exact=exact)
+
+
+def _capacity_note(asked: Asked) -> str | None:
+    """Return that programs have less than the memory of the chip, where nobody said how much less."""
+    if asked.chip is None or chip_of(asked.chip).reserved_bytes:
+        return None
+    return (
+        "That is the whole memory of the chip. What the driver and the runtime keep of it is not known here, and not "
+        "taken off: JAX gives programs 75 % of a GPU unless XLA_PYTHON_CLIENT_MEM_FRACTION says something else. "
+        "--capacity takes the size that programs have."
+    )
 
 
 def _section(series: Series, asked: Asked, said: Callable[[int], str]) -> Section:
@@ -85,6 +98,8 @@ def _section(series: Series, asked: Asked, said: Callable[[int], str]) -> Sectio
     if len(compilers := series.compilers) > 1:
         named = ", ".join(printable(one or "one that is not known", 60) for one in compilers)
         lines.insert(0, f"The points are of several compilers: {named}. Choose the dumps of one run with --run.")
+    if any(point.has_other_spaces for point in series.points):
+        lines.insert(0, "The bytes are those of all memory spaces in the memory of the device.")
     if series.donated:
         numbers = ", ".join(f"{point.number:,}" for point in series.donated)
         lines.insert(0, f"Arguments are donated at {numbers} alone: the other points would take other bytes with that.")
@@ -149,6 +164,7 @@ def _record(series: Series, asked: Asked) -> Record:
         "number": series.what,
         "compilers": series.compilers,
         "donated": [point.number for point in series.points if point.has_donation],
+        "has_other_spaces": any(point.has_other_spaces for point in series.points),
         "points": _rows(series, asked),
         "pieces": [
             {

@@ -53,7 +53,7 @@ def change_text(change: Change, form: str, *, exact: bool = False) -> str:
     subject, outcome = change.subject, change.outcome
     if form == "json":
         return plain_json({**about(subject, outcome), "edits": [edit_record(subject, one) for one in outcome.applied],
-                           **({"fit": _fit_record(change.fit, change.outcome)} if change.fit else {})})  # fmt: skip
+                           **({"fit": _fit_record(change, change.fit)} if change.fit else {})})  # fmt: skip
     return report_text(change_title(change), change_sections(change), form, exact=exact)
 
 
@@ -169,11 +169,12 @@ def _group_record(one: Group) -> Record:
     }
 
 
-def _fit_record(found: Fit, outcome: Outcome) -> Record:
+def _fit_record(change: Change, found: Fit) -> Record:
     return {
-        "capacity_bytes": found.capacity_bytes,
+        "capacity_bytes": change.capacity_bytes,
+        "other_spaces_bytes": change.other_bytes,
         "fits": found.fits,
-        "is_estimate": _is_estimate(outcome),
+        "is_estimate": _is_estimate(change.outcome),
         "is_minimal": found.is_minimal,
         "may_fit": found.may_fit,
         "fewer_may_fit": found.fewer_may_fit,
@@ -190,6 +191,11 @@ def change_lines(change: Change) -> list[str]:
     """Return where the dump is, whether it fits, and what a reader must know of the bounds."""
     subject, found = change.subject, change.fit
     lines = [f"run {printable(subject.dump['run_name'], 80)}, {printable(subject.dump['relative_path'], 200)}"]
+    if change.other_bytes:
+        lines.append(
+            f"Of {capacity_said(change.capacity_bytes)} its other memory spaces take "
+            f"{human_bytes(change.other_bytes)}, for they lie in the same memory: this one must fit into the rest."
+        )
     if found is not None:
         lines.append(_verdict(found, is_estimate=_is_estimate(change.outcome)))
     if change.outcome.after.is_cut:
