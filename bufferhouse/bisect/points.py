@@ -177,7 +177,7 @@ class Points:
                     point, _, signed = name.partition(_SIGNED)
                     if signed.partition("-")[0] == self._signature:
                         found.setdefault((point, True), []).append((row["run_id"], name))
-                elif row["compiler"] == self.asked.axis and row["compiler_version"]:
+                elif _FAILED not in name and row["compiler"] == self.asked.axis and row["compiler_version"]:
                     known = effective_flags(row["xla_flags"])
                     if known is None or known == flags:
                         point = f"{self.asked.axis}-{row['compiler_version']}"

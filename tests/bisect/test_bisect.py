@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import sys
 from dataclasses import replace
@@ -114,6 +115,22 @@ def test_what_did_not_fit_is_explained(tmp_path: Path):
         assert (16_909_336_576, 24 << 30) == (finding["capacity_bytes"], finding["parts"]["arguments"])
         run = found["points"][-1]["run_name"]
         assert finding["dump"].endswith(f"-buffer-assignment.txt of run {run}")  # its folder is gone
+
+
+def test_a_run_of_a_failed_compilation_is_no_run_of_others(tmp_path: Path):
+    """Its dump is of no program that ran: where runs of others are taken, the release is compiled again, and fails."""
+    specimen = CHECKOUT / "examples" / "oom" / "libtpu-0.0.33" / "args"
+    script = tmp_path / "compile_it.py"
+    script.write_text(OUT_OF_MEMORY.format(specimen=str(specimen)))
+    others = tmp_path / "others"
+    shutil.copytree(specimen, others)
+    (others / "run.json").write_text(json.dumps({"compiler": "jaxlib", "compiler_version": "fits"}))
+    assert 0 == call("ingest", others, "--warehouse", tmp_path / "w.duckdb").code
+    words = ["--release", "fits", "--release", "fails", "--fail-is-bad", "--warehouse", tmp_path / "w.duckdb"]
+    for compiled in (2, 1):
+        said = call("bisect", "jit_residual_add", *words, "--format", "json", "--", sys.executable, script, "{release}")
+        found = json.loads(said.out)
+        assert ("fails", compiled) == (found["first_bad"], found["compile_count"])
 
 
 def test_runs_of_others_are_taken_where_they_agree(bisect, example_warehouse: Path, tmp_path: Path):
