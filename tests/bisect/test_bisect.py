@@ -308,6 +308,17 @@ def test_a_wrong_call_is_refused(words: list, expected: str, tmp_path: Path):
     assert (2, True) == (said.code, expected in said.err), said.err
 
 
+@pytest.mark.parametrize(
+    ("place", "expected"), [("none/w.duckdb", "the folder of the warehouse does not exist"), (".", "found a folder")]
+)
+def test_a_warehouse_that_cannot_be_written_is_told_before_anything_is_compiled(place, expected, tmp_path: Path):
+    """What a compilation of minutes left could not be kept."""
+    trace = tmp_path / "compiled"
+    words = ["--release", "1", "--release", "2", "--warehouse", tmp_path / place]
+    said = call("bisect", "jit_f", *words, "--", "touch", trace, "{release}")
+    assert (2, True, False) == (said.code, expected in said.err, trace.exists()), said.err
+
+
 def test_a_good_end_that_fails_is_told(tmp_path: Path):
     """There is nothing to compare with: exit 2, with the last words of the compilation."""
     words = ["--release", "1", "--release", "2", "--warehouse", tmp_path / "w.duckdb"]
