@@ -2,9 +2,10 @@
 
 import hashlib
 import os
+import shlex
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -75,15 +76,26 @@ def signature(asked: Asked) -> str:
     )
     told = [list(asked.words), variables, list(asked.flags), asked.flags_variable, list(asked.installed)]
     digest = hashlib.sha256(repr(told).encode())
-    named = [Path(part) for word in asked.words for part in dict.fromkeys((word, word.partition("=")[2]))]
+    words = list(_spoken(asked.words))
+    named = [Path(part) for word in words for part in dict.fromkeys((word, word.partition("=")[2]))]
     search_path = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
-    for path in [*named, *own_modules(asked.words, list(search_path))]:
+    for path in [*named, *own_modules(words, list(search_path))]:
         with suppress(OSError, ValueError):
             if path.is_file():  # a pipe or a device may have no end
                 with path.open("rb") as file:
                     while piece := file.read(_PIECE_BYTES):
                         digest.update(piece)
     return digest.hexdigest()[:12]
+
+
+def _spoken(words: Sequence[str]) -> Iterator[str]:
+    """Yield the words of a command, and those that a shell finds within one, as behind `sh -c`."""
+    yield from words
+    for word in words:
+        inner = shlex.shlex(word, posix=True, punctuation_chars=True)
+        inner.whitespace_split, inner.commenters = True, ""
+        with suppress(ValueError):  # a quotation without an end: code of another language
+            yield from inner
 
 
 Load = Callable[[Path, str], Any]

@@ -274,6 +274,12 @@ def test_what_a_script_imports_signs_its_runs(monkeypatch: pytest.MonkeyPatch, t
     assert {"tool/__init__.py", "tool/__main__.py", "flat.py"} == signing("-m", "tool")
     assert {"more/far.py", "flat.py"} == signing("-m", "far")
     assert {"start", "flat.py"} == signing("./start")
+    assert of_job == signing("sh", "-c", "export A=b&&python job.py;true")
+    assert {"tool/__init__.py", "tool/__main__.py", "flat.py", "config.toml"} == signing(
+        "sh", "-c", "(python -m tool --config=config.toml) >log"
+    )
+    assert of_job == signing("sh", "-c", "python -c 'import job'")
+    assert set() == signing("sh", "-c", "echo it's job.py")
     assert {"flat.py"} == signing("-c", "import flat  # in Latin-1: \udce9")
 
 
