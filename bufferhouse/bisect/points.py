@@ -129,7 +129,9 @@ class Points:
         foreign = self._from_run(0, own=False)
         good = own or self._compiled(0)
         if good.size_bytes is None:
-            raise UsageError(f"--good {good.name}: expected a compilation to compare with, found: {good.fault}")
+            # Of flags the good end is the command without any, which no option names.
+            option = "" if self.asked.axis == "flags" else "--good "
+            raise UsageError(f"{option}{good.name}: expected a compilation to compare with, found: {good.fault}")
         self._good = good = replace(good, verdict=GOOD)
         self.found[0] = good
         if foreign is not None:

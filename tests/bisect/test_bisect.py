@@ -337,6 +337,14 @@ def test_a_good_end_that_fails_is_told(tmp_path: Path):
         assert (2, True) == (said.code, f"found: ended by {name}: without a word" in said.err), said.err
 
 
+def test_a_command_that_takes_too_long_without_a_flag_is_told(tmp_path: Path):
+    """No option names the good end of flags."""
+    words = ["--flag", "--a", "--timeout", 1, "--warehouse", tmp_path / "w.duckdb"]
+    said = call("bisect", "jit_f", *words, "--", "sleep", "60")
+    expected = "(no flag): expected a compilation to compare with, found: took longer than 1 second"
+    assert (2, f"bufferhouse: {expected}") == (said.code, said.err.splitlines()[-1])
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_compilation_too(tmp_path: Path, monkeypatch, number: int):
     """Whatever it does; and nothing stays behind where environments and dumps were."""
