@@ -17,7 +17,7 @@ from bufferhouse.bisect.environments import CannotInstall, Environments
 from bufferhouse.bisect.modules import own_modules
 from bufferhouse.bisect.search import BAD, GOOD, SKIPPED
 from bufferhouse.engine.sql import execute
-from bufferhouse.errors import UsageError, did_you_mean
+from bufferhouse.errors import UsageError, counted, did_you_mean
 from bufferhouse.query.statements import Connection, Record, ask
 from bufferhouse.redaction import printable
 from bufferhouse.sources.flags import effective_flags
@@ -27,7 +27,9 @@ _FAILED = "~failed-"  # the same where the compilation failed: its dump is of no
 # How the variables begin that may change what a command compiles: XLA_FLAGS, LIBTPU_INIT_ARGS, JAX_ENABLE_X64, …
 _SIGNED_VARIABLES = ("JAX_", "LIBTPU_", "TF_", "XLA_")
 _SHOWN = 12  # programs of a run, in a message
+_FEW = 3  # program_ids, in a note
 _PIECE_BYTES = 1 << 20  # of a file, in memory at once
+_RUN_ID = "SELECT run_id FROM raw.runs WHERE run_name = $name"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +136,24 @@ class Points:
             raise UsageError(f"{option}{good.name}: expected a compilation to compare with, found: {good.fault}")
         self._good = good = replace(good, verdict=GOOD)
         self.found[0] = good
+        self._note_namesakes(good)
         if foreign is not None:
             self._is_trusted = foreign.size_bytes == good.size_bytes and foreign.program_id == good.program_id
             if not self._is_trusted:
                 self.notes.append(f"run {foreign.run_name} has other bytes of {good.name}: runs of others are not used")
+
+    def _note_namesakes(self, good: Point) -> None:
+        """Note the other programs of the function at the good end: whether they move, nobody looks."""
+        with self._reading() as con:
+            (run_id,) = execute(con, _RUN_ID, name=good.run_name).fetchone()
+            rows = ask(con, "bisect_points", run_ids=[run_id], memory_space=self.asked.memory_space).records
+        mine = {row["program_id"] for row in rows if row["program_name"] == self.asked.program}
+        if others := [str(one) for one in sorted(mine - {good.program_id})]:
+            named = ", ".join(others[:_FEW]) + (", …" if len(others) > _FEW else "")
+            self.notes.append(
+                f"{counted(len(mine), 'program')} are called {printable(self.asked.program)} at the good end: the "
+                f"largest, {good.program_id}, was followed, and not {named}"
+            )
 
     def check_space(self) -> None:
         """Refuse a memory space that the program has at no point that was measured: it takes no bytes there at all.
@@ -290,7 +306,7 @@ class Points:
             last = log.read_text(errors="replace")[-100:].strip() or "nothing, not even an error"
             return Point(name, SKIPPED, None, fault=f"left no dump; it wrote: {last}")
         with self._reading() as con:
-            (run_id,) = execute(con, "SELECT run_id FROM raw.runs WHERE run_name = $name", name=run_name).fetchone()
+            (run_id,) = execute(con, _RUN_ID, name=run_name).fetchone()
             row = self._row(con, run_id)
             if row is None:
                 return self._lacking(at, con, run_id, run_name)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import sys
@@ -179,6 +180,31 @@ def _command(folder: Path) -> list[object]:
     script = folder / "compile_it.py"
     script.write_text(COMPILE.format(fleet=str(FLEET), program="donate1"))
     return ["--", sys.executable, script, "{release}"]
+
+
+def test_the_other_programs_of_a_function_are_told(tmp_path: Path):
+    """That the largest does not move says nothing of them; who asks for one by its program_id is told of no other."""
+    script = tmp_path / "compile_it.py"
+    script.write_text(
+        "import gzip, os, pathlib\n"
+        "folder = next(f.split('=')[1] for f in os.environ['XLA_FLAGS'].split() if f.startswith('--xla_dump_to='))\n"
+        f"for path in pathlib.Path({str(CHECKOUT / 'tests' / 'data' / 'reshaped')!r}).glob('layers-*/module_*'):\n"
+        "    target = pathlib.Path(folder, path.parent.name, path.stem)\n"
+        "    target.parent.mkdir(exist_ok=True)\n"
+        "    target.write_bytes(gzip.decompress(path.read_bytes()))\n"
+    )
+    words = ["--release", "1", "--release", "2", "--warehouse", tmp_path / "w.duckdb", "--format", "json"]
+
+    def notes(program: str) -> list[str]:
+        said = call("bisect", program, *words, "--", sys.executable, script, "{release}")
+        return json.loads(said.out)["notes"]
+
+    [note] = notes("jit_train_step")
+    largest, other = re.findall(r"[0-9]{6,}", note)
+    assert (
+        f"2 programs are called jit_train_step at the good end: the largest, {largest}, was followed, and not {other}"
+    ) == note
+    assert [] == notes(other)
 
 
 def test_flags_are_bisected(tmp_path: Path):
