@@ -120,6 +120,7 @@ class Points:
         self._runs = self._known_runs() if asked.use_known else {}
         self._is_trusted = False
         self._good: Point | None = None
+        self._namesakes: set[int] = set()  # other programs of the function at the good end
 
     def first(self) -> None:
         """Measure the good end. Where a run of somebody else agrees with it, other such runs are taken for known.
@@ -148,7 +149,8 @@ class Points:
             (run_id,) = execute(con, _RUN_ID, name=good.run_name).fetchone()
             rows = ask(con, "bisect_points", run_ids=[run_id], memory_space=self.asked.memory_space).records
         mine = {row["program_id"] for row in rows if row["program_name"] == self.asked.program}
-        if others := [str(one) for one in sorted(mine - {good.program_id})]:
+        self._namesakes = mine - {good.program_id}
+        if others := [str(one) for one in sorted(self._namesakes)]:
             named = ", ".join(others[:_FEW]) + (", …" if len(others) > _FEW else "")
             self.notes.append(
                 f"{counted(len(mine), 'program')} are called {printable(self.asked.program)} at the good end: the "
@@ -237,8 +239,10 @@ class Points:
         names = list(dict.fromkeys(row["program_name"] for row in rows))
         there = ", ".join(map(printable, names[:_SHOWN])) or "none that could be read"
         there += ", …" if len(names) > _SHOWN else ""
-        fault = f"no dump of {printable(self.asked.program)}; there are: {there}"
-        fault += did_you_mean(self.asked.program, names)
+        # Where its function is there, it is another program of that which is missing.
+        which = f" ({self._good.program_id})" if self._good and self.asked.program in names else ""
+        fault = f"no dump of {printable(self.asked.program)}{which}; there are: {there}"
+        fault += did_you_mean(self.asked.program, names) if not which else ""
         return Point(self.asked.names[at], SKIPPED, None, run_name, fault=fault)
 
     def _row(self, con: Connection, run_id: int) -> Record | None:
@@ -247,7 +251,10 @@ class Points:
         word = self.asked.program
         mine = [row for row in rows if word in (row["program_name"], str(row["program_id"]))]
         if self._good is not None:
-            mine = [row for row in mine if row["program_id"] == self._good.program_id] or mine
+            # Else what it became: another signature, but none of those beside it.
+            mine = [row for row in mine if row["program_id"] == self._good.program_id] or [
+                row for row in mine if row["program_id"] not in self._namesakes
+            ]
         return mine[0] if mine else None
 
     def _run_stem(self, at: int) -> str:

@@ -37,6 +37,14 @@ for path in pathlib.Path({specimen!r}).glob('module_*'):
 if sys.argv[1] == 'fails':
     sys.exit(pathlib.Path({specimen!r}, 'stderr.txt').read_text())
 """
+RESHAPED = """
+import gzip, os, pathlib, sys
+folder = next(f.split('=')[1] for f in os.environ['XLA_FLAGS'].split() if f.startswith('--xla_dump_to='))
+for path in pathlib.Path({reshaped!r}).glob(f'layers-{{sys.argv[1]}}/module_*'):
+    target = pathlib.Path(folder, path.parent.name, path.stem)
+    target.parent.mkdir(exist_ok=True)
+    target.write_bytes(gzip.decompress(path.read_bytes()))
+"""
 
 
 @pytest.fixture
@@ -184,20 +192,9 @@ def _command(folder: Path) -> list[object]:
 
 def test_the_other_programs_of_a_function_are_told(tmp_path: Path):
     """That the largest does not move says nothing of them; who asks for one by its program_id is told of no other."""
-    script = tmp_path / "compile_it.py"
-    script.write_text(
-        "import gzip, os, pathlib\n"
-        "folder = next(f.split('=')[1] for f in os.environ['XLA_FLAGS'].split() if f.startswith('--xla_dump_to='))\n"
-        f"for path in pathlib.Path({str(CHECKOUT / 'tests' / 'data' / 'reshaped')!r}).glob('layers-*/module_*'):\n"
-        "    target = pathlib.Path(folder, path.parent.name, path.stem)\n"
-        "    target.parent.mkdir(exist_ok=True)\n"
-        "    target.write_bytes(gzip.decompress(path.read_bytes()))\n"
-    )
-    words = ["--release", "1", "--release", "2", "--warehouse", tmp_path / "w.duckdb", "--format", "json"]
 
     def notes(program: str) -> list[str]:
-        said = call("bisect", program, *words, "--", sys.executable, script, "{release}")
-        return json.loads(said.out)["notes"]
+        return _of_reshaped(tmp_path, program, "*", "[46]")["notes"]
 
     [note] = notes("jit_train_step")
     largest, other = re.findall(r"[0-9]{6,}", note)
@@ -205,6 +202,24 @@ def test_the_other_programs_of_a_function_are_told(tmp_path: Path):
         f"2 programs are called jit_train_step at the good end: the largest, {largest}, was followed, and not {other}"
     ) == note
     assert [] == notes(other)
+
+
+def test_a_program_that_goes_is_not_another_one_of_its_function(tmp_path: Path):
+    """What was beside it at the good end took what it takes before, and did not move."""
+    found = _of_reshaped(tmp_path, "jit_train_step", "*", "4")
+    largest = re.search(r"[0-9]{6,}", found["notes"][0])[0]
+    last = found["points"][-1]
+    assert (None, "skipped") == (found["first_bad"], last["verdict"])
+    assert f"no dump of jit_train_step ({largest}); there are: jit_count, jit_train_step" == last["fault"]
+
+
+def _of_reshaped(tmp_path: Path, program: str, *releases: str) -> dict:
+    """Bisect programs of four and of six layers; a release is a pattern of how many there are."""
+    script = tmp_path / "compile_it.py"
+    script.write_text(RESHAPED.format(reshaped=str(CHECKOUT / "tests" / "data" / "reshaped")))
+    words = [word for release in releases for word in ("--release", release)]
+    words += ["--warehouse", tmp_path / "w.duckdb", "--format", "json"]
+    return json.loads(call("bisect", program, *words, "--", sys.executable, script, "{release}").out)
 
 
 def test_flags_are_bisected(tmp_path: Path):
