@@ -67,7 +67,7 @@ def _run(words: Sequence[str], env: Mapping[str, str], log: IO[bytes], timeout: 
         # Without a limit the kernel would take up the waiting again behind Ctrl-C: polars asks it to (SA_RESTART).
         code = process.wait(threading.TIMEOUT_MAX if timeout is None else timeout)
     except subprocess.TimeoutExpired:
-        return f"took longer than {timeout:g} seconds"
+        return f"took longer than {timeout:g} second{'' if timeout == 1 else 's'}"
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)

@@ -2,9 +2,10 @@
 
 import hashlib
 import os
+import shlex
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -16,7 +17,7 @@ from bufferhouse.bisect.environments import CannotInstall, Environments
 from bufferhouse.bisect.modules import own_modules
 from bufferhouse.bisect.search import BAD, GOOD, SKIPPED
 from bufferhouse.engine.sql import execute
-from bufferhouse.errors import UsageError, did_you_mean
+from bufferhouse.errors import UsageError, counted, did_you_mean
 from bufferhouse.query.statements import Connection, Record, ask
 from bufferhouse.redaction import printable
 from bufferhouse.sources.flags import effective_flags
@@ -26,7 +27,9 @@ _FAILED = "~failed-"  # the same where the compilation failed: its dump is of no
 # How the variables begin that may change what a command compiles: XLA_FLAGS, LIBTPU_INIT_ARGS, JAX_ENABLE_X64, …
 _SIGNED_VARIABLES = ("JAX_", "LIBTPU_", "TF_", "XLA_")
 _SHOWN = 12  # programs of a run, in a message
+_FEW = 3  # program_ids, in a note
 _PIECE_BYTES = 1 << 20  # of a file, in memory at once
+_RUN_ID = "SELECT run_id FROM raw.runs WHERE run_name = $name"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +78,26 @@ def signature(asked: Asked) -> str:
     )
     told = [list(asked.words), variables, list(asked.flags), asked.flags_variable, list(asked.installed)]
     digest = hashlib.sha256(repr(told).encode())
-    named = [Path(part) for word in asked.words for part in dict.fromkeys((word, word.partition("=")[2]))]
+    words = list(_spoken(asked.words))
+    named = [Path(part) for word in words for part in dict.fromkeys((word, word.partition("=")[2]))]
     search_path = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
-    for path in [*named, *own_modules(asked.words, list(search_path))]:
+    for path in [*named, *own_modules(words, list(search_path))]:
         with suppress(OSError, ValueError):
             if path.is_file():  # a pipe or a device may have no end
                 with path.open("rb") as file:
                     while piece := file.read(_PIECE_BYTES):
                         digest.update(piece)
     return digest.hexdigest()[:12]
+
+
+def _spoken(words: Sequence[str]) -> Iterator[str]:
+    """Yield the words of a command, and those that a shell finds within one, as behind `sh -c`."""
+    yield from words
+    for word in words:
+        inner = shlex.shlex(word, posix=True, punctuation_chars=True)
+        inner.whitespace_split, inner.commenters = True, ""
+        with suppress(ValueError):  # a quotation without an end: code of another language
+            yield from inner
 
 
 Load = Callable[[Path, str], Any]
@@ -106,6 +120,7 @@ class Points:
         self._runs = self._known_runs() if asked.use_known else {}
         self._is_trusted = False
         self._good: Point | None = None
+        self._namesakes: set[int] = set()  # other programs of the function at the good end
 
     def first(self) -> None:
         """Measure the good end. Where a run of somebody else agrees with it, other such runs are taken for known.
@@ -117,13 +132,30 @@ class Points:
         foreign = self._from_run(0, own=False)
         good = own or self._compiled(0)
         if good.size_bytes is None:
-            raise UsageError(f"--good {good.name}: expected a compilation to compare with, found: {good.fault}")
+            # Of flags the good end is the command without any, which no option names.
+            option = "" if self.asked.axis == "flags" else "--good "
+            raise UsageError(f"{option}{good.name}: expected a compilation to compare with, found: {good.fault}")
         self._good = good = replace(good, verdict=GOOD)
         self.found[0] = good
+        self._note_namesakes(good)
         if foreign is not None:
             self._is_trusted = foreign.size_bytes == good.size_bytes and foreign.program_id == good.program_id
             if not self._is_trusted:
                 self.notes.append(f"run {foreign.run_name} has other bytes of {good.name}: runs of others are not used")
+
+    def _note_namesakes(self, good: Point) -> None:
+        """Note the other programs of the function at the good end: whether they move, nobody looks."""
+        with self._reading() as con:
+            (run_id,) = execute(con, _RUN_ID, name=good.run_name).fetchone()
+            rows = ask(con, "bisect_points", run_ids=[run_id], memory_space=self.asked.memory_space).records
+        mine = {row["program_id"] for row in rows if row["program_name"] == self.asked.program}
+        self._namesakes = mine - {good.program_id}
+        if others := [str(one) for one in sorted(self._namesakes)]:
+            named = ", ".join(others[:_FEW]) + (", …" if len(others) > _FEW else "")
+            self.notes.append(
+                f"{counted(len(mine), 'program')} are called {printable(self.asked.program)} at the good end: the "
+                f"largest, {good.program_id}, was followed, and not {named}"
+            )
 
     def check_space(self) -> None:
         """Refuse a memory space that the program has at no point that was measured: it takes no bytes there at all.
@@ -177,7 +209,7 @@ class Points:
                     point, _, signed = name.partition(_SIGNED)
                     if signed.partition("-")[0] == self._signature:
                         found.setdefault((point, True), []).append((row["run_id"], name))
-                elif row["compiler"] == self.asked.axis and row["compiler_version"]:
+                elif _FAILED not in name and row["compiler"] == self.asked.axis and row["compiler_version"]:
                     known = effective_flags(row["xla_flags"])
                     if known is None or known == flags:
                         point = f"{self.asked.axis}-{row['compiler_version']}"
@@ -207,8 +239,10 @@ class Points:
         names = list(dict.fromkeys(row["program_name"] for row in rows))
         there = ", ".join(map(printable, names[:_SHOWN])) or "none that could be read"
         there += ", …" if len(names) > _SHOWN else ""
-        fault = f"no dump of {printable(self.asked.program)}; there are: {there}"
-        fault += did_you_mean(self.asked.program, names)
+        # Where its function is there, it is another program of that which is missing.
+        which = f" ({self._good.program_id})" if self._good and self.asked.program in names else ""
+        fault = f"no dump of {printable(self.asked.program)}{which}; there are: {there}"
+        fault += did_you_mean(self.asked.program, names) if not which else ""
         return Point(self.asked.names[at], SKIPPED, None, run_name, fault=fault)
 
     def _row(self, con: Connection, run_id: int) -> Record | None:
@@ -217,7 +251,10 @@ class Points:
         word = self.asked.program
         mine = [row for row in rows if word in (row["program_name"], str(row["program_id"]))]
         if self._good is not None:
-            mine = [row for row in mine if row["program_id"] == self._good.program_id] or mine
+            # Else what it became: another signature, but none of those beside it.
+            mine = [row for row in mine if row["program_id"] == self._good.program_id] or [
+                row for row in mine if row["program_id"] not in self._namesakes
+            ]
         return mine[0] if mine else None
 
     def _run_stem(self, at: int) -> str:
@@ -276,7 +313,7 @@ class Points:
             last = log.read_text(errors="replace")[-100:].strip() or "nothing, not even an error"
             return Point(name, SKIPPED, None, fault=f"left no dump; it wrote: {last}")
         with self._reading() as con:
-            (run_id,) = execute(con, "SELECT run_id FROM raw.runs WHERE run_name = $name", name=run_name).fetchone()
+            (run_id,) = execute(con, _RUN_ID, name=run_name).fetchone()
             row = self._row(con, run_id)
             if row is None:
                 return self._lacking(at, con, run_id, run_name)

@@ -88,6 +88,7 @@ def bisect(
     )  # fmt: skip
     has_own = flags or any("{release}" in word for word in command)
     path = warehouse_path(warehouse)
+    path.check_writable()  # behind a compilation, its minutes would be lost
     with _ended_by_sigterm(), tempfile.TemporaryDirectory(prefix="bufferhouse-releases-") as folder:
         environments = None if has_own else Environments(Path(folder), package, extra or (), python)
         points = Points(asked, partial(_load, path, wait), partial(_asked, path, wait), environments, say)

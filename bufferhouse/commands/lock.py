@@ -181,13 +181,17 @@ def _check(
     from bufferhouse.lock.measured import output_sites
     from bufferhouse.lock.places import Checkout
     from bufferhouse.report.lock.text import lock_text
-    from bufferhouse.report.writing import write_page
+    from bufferhouse.report.writing import check_page_path, write_page
 
     check_format(output_format, "table", "markdown", "json", "github")
     if metric not in METRICS:
         raise UsageError(f"--metric: expected {' or '.join(METRICS)}, found {metric!r}{did_you_mean(metric, METRICS)}")
     mode = reshaped_mode(reshaped, "--reshaped")
     limit = parse_threshold(fail_over, "--fail-over") if fail_over is not None else ANY_GROWTH
+    if comment is not None:
+        check_page_path(comment, "--comment", "comment")
+        if comment.resolve() == file.resolve():
+            raise UsageError(f"--comment {comment}: that is the lock; name another file")
     kept = read_lock(file)
     with _dumps(sources, file, chip, warehouse, wait) as (con, fresh):
         if not set(fresh.chips) & set(kept.chips):
@@ -198,7 +202,7 @@ def _check(
     judged = judge_held(found, limit, mode)
     about = {"name": str(file), "links": links, "exact": exact, "chip": chip}
     if comment is not None:
-        write_page(comment, lock_text(found, judged, limit, "markdown", **about) + "\n")
+        write_page(comment, lock_text(found, judged, limit, "markdown", **about) + "\n", "comment")
     give(lock_text(found, judged, limit, output_format, **about))
     if not judged.is_passed:
         raise typer.Exit(1)

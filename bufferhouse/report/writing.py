@@ -8,19 +8,19 @@ from bufferhouse.paths import replacing
 from bufferhouse.warehouse.target import check_target
 
 
-def check_page_path(path: Path) -> None:
-    """Check where a page is to be written, before any work is done.
+def check_page_path(path: Path, option: str = "--html", thing: str = "page") -> None:
+    """Check where a page, or another thing that an option asks for, is to be written, before any work is done.
 
     Raises:
         UsageError: its folder does not exist, or a folder, a warehouse or a lake is there.
     """
-    check_target("--html", path)
+    check_target(option, path)
     if not path.absolute().parent.is_dir():
-        raise UsageError(f"the folder of the page does not exist: {path.absolute().parent}")
+        raise UsageError(f"the folder of the {thing} does not exist: {path.absolute().parent}")
 
 
-def write_page(path: Path, page: str) -> None:
-    """Write a page, whole or not at all.
+def write_page(path: Path, page: str, thing: str = "page") -> None:
+    """Write a page, or another thing, whole or not at all.
 
     Raises:
         UsageError: it cannot be written there.
@@ -30,7 +30,7 @@ def write_page(path: Path, page: str) -> None:
         with replacing(path, is_output=True) as new:
             new.write_text(page, encoding="utf-8")
     except OSError as error:
-        raise unwritable(f"the page cannot be written to {path}", error) from None
+        raise unwritable(f"the {thing} cannot be written to {path}", error) from None
 
 
 def link_to(place: str, name: str, seen_at: str | None) -> str:

@@ -24,6 +24,8 @@ _SHARDS = re.compile(r"(?P<parts>[1-9][0-9]*)(?:@(?:(?P<dimension>[0-9]+)|size=(
 _TYPE = re.compile(r"[a-z][a-z0-9]*")
 _WINDOW = re.compile(r"window=([0-9]+)")
 _KEYS = {"kind", "value", "dtype", "parts", "dimension", "size", "window"}
+# What a kind of edit takes besides the value.
+_KEYS_OF = {"shrink": {"dtype"}, "shard": {"parts", "dimension", "size"}, "offload": {"window"}}
 _NARROWER = {"f32": "bf16", "f64": "f32"}
 _COLUMNS = {"op_name": "op_name", "line": "source", "opcode": "opcode", "parameter": "parameter"}
 
@@ -139,8 +141,15 @@ def _of_table(place: str, table: dict[str, Any]) -> Edit:
         raise UsageError(f"{place}: value: expected {'none' if kind == 'reschedule' else 'the name of one'}")
     if kind == "shrink" and not _TYPE.fullmatch(texts.get("dtype", "")):
         raise UsageError(f"{place}: dtype: expected an element type such as bf16, found {texts.get('dtype')!r}")
-    if kind == "shard" and "size" not in numbers:
-        numbers.setdefault("dimension", 0)
+    if foreign := sorted({*texts, *numbers} - {"kind", "value"} - _KEYS_OF.get(kind, set())):
+        raise UsageError(f"{place}: {foreign[0]}: expected none for {kind}, found {table[foreign[0]]!r}")
+    if kind == "shard":
+        if "parts" not in numbers:
+            raise UsageError(f"{place}: parts: expected a number from 1, found none")
+        if {"dimension", "size"} <= set(numbers):
+            raise UsageError(f"{place}: expected either dimension or size, found both")
+        if "size" not in numbers:
+            numbers.setdefault("dimension", 0)
     return Edit(**texts, **numbers)
 
 

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shutil
 import signal
 import sys
 from dataclasses import replace
@@ -34,6 +36,14 @@ for path in pathlib.Path({specimen!r}).glob('module_*'):
     shutil.copy(path, folder)
 if sys.argv[1] == 'fails':
     sys.exit(pathlib.Path({specimen!r}, 'stderr.txt').read_text())
+"""
+RESHAPED = """
+import gzip, os, pathlib, sys
+folder = next(f.split('=')[1] for f in os.environ['XLA_FLAGS'].split() if f.startswith('--xla_dump_to='))
+for path in pathlib.Path({reshaped!r}).glob(f'layers-{{sys.argv[1]}}/module_*'):
+    target = pathlib.Path(folder, path.parent.name, path.stem)
+    target.parent.mkdir(exist_ok=True)
+    target.write_bytes(gzip.decompress(path.read_bytes()))
 """
 
 
@@ -116,6 +126,22 @@ def test_what_did_not_fit_is_explained(tmp_path: Path):
         assert finding["dump"].endswith(f"-buffer-assignment.txt of run {run}")  # its folder is gone
 
 
+def test_a_run_of_a_failed_compilation_is_no_run_of_others(tmp_path: Path):
+    """Its dump is of no program that ran: where runs of others are taken, the release is compiled again, and fails."""
+    specimen = CHECKOUT / "examples" / "oom" / "libtpu-0.0.33" / "args"
+    script = tmp_path / "compile_it.py"
+    script.write_text(OUT_OF_MEMORY.format(specimen=str(specimen)))
+    others = tmp_path / "others"
+    shutil.copytree(specimen, others)
+    (others / "run.json").write_text(json.dumps({"compiler": "jaxlib", "compiler_version": "fits"}))
+    assert 0 == call("ingest", others, "--warehouse", tmp_path / "w.duckdb").code
+    words = ["--release", "fits", "--release", "fails", "--fail-is-bad", "--warehouse", tmp_path / "w.duckdb"]
+    for compiled in (2, 1):
+        said = call("bisect", "jit_residual_add", *words, "--format", "json", "--", sys.executable, script, "{release}")
+        found = json.loads(said.out)
+        assert ("fails", compiled) == (found["first_bad"], found["compile_count"])
+
+
 def test_runs_of_others_are_taken_where_they_agree(bisect, example_warehouse: Path, tmp_path: Path):
     """The warehouse has all releases: one compilation proves that they are the same program, and nothing else is."""
     (tmp_path / "fleet.duckdb").write_bytes(example_warehouse.read_bytes())
@@ -162,6 +188,38 @@ def _command(folder: Path) -> list[object]:
     script = folder / "compile_it.py"
     script.write_text(COMPILE.format(fleet=str(FLEET), program="donate1"))
     return ["--", sys.executable, script, "{release}"]
+
+
+def test_the_other_programs_of_a_function_are_told(tmp_path: Path):
+    """That the largest does not move says nothing of them; who asks for one by its program_id is told of no other."""
+
+    def notes(program: str) -> list[str]:
+        return _of_reshaped(tmp_path, program, "*", "[46]")["notes"]
+
+    [note] = notes("jit_train_step")
+    largest, other = re.findall(r"[0-9]{6,}", note)
+    assert (
+        f"2 programs are called jit_train_step at the good end: the largest, {largest}, was followed, and not {other}"
+    ) == note
+    assert [] == notes(other)
+
+
+def test_a_program_that_goes_is_not_another_one_of_its_function(tmp_path: Path):
+    """What was beside it at the good end took what it takes before, and did not move."""
+    found = _of_reshaped(tmp_path, "jit_train_step", "*", "4")
+    largest = re.search(r"[0-9]{6,}", found["notes"][0])[0]
+    last = found["points"][-1]
+    assert (None, "skipped") == (found["first_bad"], last["verdict"])
+    assert f"no dump of jit_train_step ({largest}); there are: jit_count, jit_train_step" == last["fault"]
+
+
+def _of_reshaped(tmp_path: Path, program: str, *releases: str) -> dict:
+    """Bisect programs of four and of six layers; a release is a pattern of how many there are."""
+    script = tmp_path / "compile_it.py"
+    script.write_text(RESHAPED.format(reshaped=str(CHECKOUT / "tests" / "data" / "reshaped")))
+    words = [word for release in releases for word in ("--release", release)]
+    words += ["--warehouse", tmp_path / "w.duckdb", "--format", "json"]
+    return json.loads(call("bisect", program, *words, "--", sys.executable, script, "{release}").out)
 
 
 def test_flags_are_bisected(tmp_path: Path):
@@ -257,6 +315,12 @@ def test_what_a_script_imports_signs_its_runs(monkeypatch: pytest.MonkeyPatch, t
     assert {"tool/__init__.py", "tool/__main__.py", "flat.py"} == signing("-m", "tool")
     assert {"more/far.py", "flat.py"} == signing("-m", "far")
     assert {"start", "flat.py"} == signing("./start")
+    assert of_job == signing("sh", "-c", "export A=b&&python job.py;true")
+    assert {"tool/__init__.py", "tool/__main__.py", "flat.py", "config.toml"} == signing(
+        "sh", "-c", "(python -m tool --config=config.toml) >log"
+    )
+    assert of_job == signing("sh", "-c", "python -c 'import job'")
+    assert set() == signing("sh", "-c", "echo it's job.py")
     assert {"flat.py"} == signing("-c", "import flat  # in Latin-1: \udce9")
 
 
@@ -291,6 +355,17 @@ def test_a_wrong_call_is_refused(words: list, expected: str, tmp_path: Path):
     assert (2, True) == (said.code, expected in said.err), said.err
 
 
+@pytest.mark.parametrize(
+    ("place", "expected"), [("none/w.duckdb", "the folder of the warehouse does not exist"), (".", "found a folder")]
+)
+def test_a_warehouse_that_cannot_be_written_is_told_before_anything_is_compiled(place, expected, tmp_path: Path):
+    """What a compilation of minutes left could not be kept."""
+    trace = tmp_path / "compiled"
+    words = ["--release", "1", "--release", "2", "--warehouse", tmp_path / place]
+    said = call("bisect", "jit_f", *words, "--", "touch", trace, "{release}")
+    assert (2, True, False) == (said.code, expected in said.err, trace.exists()), said.err
+
+
 def test_a_good_end_that_fails_is_told(tmp_path: Path):
     """There is nothing to compare with: exit 2, with the last words of the compilation."""
     words = ["--release", "1", "--release", "2", "--warehouse", tmp_path / "w.duckdb"]
@@ -301,6 +376,14 @@ def test_a_good_end_that_fails_is_told(tmp_path: Path):
     for number, name in (("SEGV", "SIGSEGV"), ("40", "signal 40")):  # one without a name, too
         said = call("bisect", "jit_f", *words, "--", "sh", "-c", f"kill -{number} $$; : {{release}}")
         assert (2, True) == (said.code, f"found: ended by {name}: without a word" in said.err), said.err
+
+
+def test_a_command_that_takes_too_long_without_a_flag_is_told(tmp_path: Path):
+    """No option names the good end of flags."""
+    words = ["--flag", "--a", "--timeout", 1, "--warehouse", tmp_path / "w.duckdb"]
+    said = call("bisect", "jit_f", *words, "--", "sleep", "60")
+    expected = "(no flag): expected a compilation to compare with, found: took longer than 1 second"
+    assert (2, f"bufferhouse: {expected}") == (said.code, said.err.splitlines()[-1])
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

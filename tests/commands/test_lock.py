@@ -240,6 +240,23 @@ def test_a_wrong_call_is_refused(words: list, expected: str, tmp_path: Path, mon
     assert [] == list(tmp_path.iterdir())
 
 
+def test_a_comment_is_written_over_no_lock_and_no_warehouse(locked: Path, example_warehouse: Path, tmp_path: Path):
+    """Both stay as they were, and so does what is no file; the check is not made."""
+    lock, warehouse = tmp_path / "memory.lock", tmp_path / "w.duckdb"
+    shutil.copy(locked, lock)
+    shutil.copy(example_warehouse, warehouse)
+    for comment, expected in (
+        (lock, "that is the lock; name another file"),
+        (warehouse, "that is a database, a warehouse or the catalog of a lake; name another file"),
+        (tmp_path, "expected a file, found a folder"),
+        (tmp_path / "none" / "c.md", "the folder of the comment does not exist"),
+    ):
+        before = [path.read_bytes() for path in (lock, warehouse)]
+        said = call("lock", "--check", LOCKED / "kept", "--file", lock, "--comment", comment)
+        assert (2, "", True) == (said.code, said.out, expected in said.err), said.err
+        assert before == [path.read_bytes() for path in (lock, warehouse)]
+
+
 def test_a_word_that_is_neither_path_nor_run_is_said_to_be_neither(example_warehouse: Path):
     """Who mistypes a folder where a warehouse lies reads that the folder is not there."""
     said = call("lock", "dump/of/today", "--warehouse", example_warehouse)

@@ -145,6 +145,16 @@ def test_what_cannot_be_answered_says_why(example_warehouse: Path, words: list[s
         ('[[edit]]\nkind = "shard"\nvalue = "*"\nparts = 0', ":1:1: edit 1: parts: expected a number from 1, found 0"),
         ('[[edit]]\nkind = "shrink"\nvalue = "*"', ":1:1: edit 1: dtype: expected an element type such as bf16"),
         ('[[edit]]\nkind = "free"\nvalue = "*"\nhow = 1', ":1:1: edit 1: expected the keys dimension, dtype"),
+        ('[[edit]]\nkind = "donate"\nvalue = "*"\nparts = 2', ":1:1: edit 1: parts: expected none for donate, found 2"),
+        (
+            '[[edit]]\nkind = "shrink"\nvalue = "*"\ndtype = "bf16"\nwindow = 3',
+            ":1:1: edit 1: window: expected none for shrink, found 3",
+        ),
+        ('[[edit]]\nkind = "shard"\nvalue = "*"', ":1:1: edit 1: parts: expected a number from 1, found none"),
+        (
+            '[[edit]]\nkind = "shard"\nvalue = "*"\nparts = 2\nsize = 64\ndimension = 0',
+            ":1:1: edit 1: expected either dimension or size, found both",
+        ),
     ],
 )
 def test_a_file_of_edits_is_read_strictly(tmp_path: Path, text: str, message: str):

@@ -77,6 +77,20 @@ def test_sides_say_which_part_they_are(sweep, tmp_path):
     assert [None, None] == [told[side]["part"] for side in ("before", "after")]
 
 
+def test_dumps_on_both_sides_are_told(sweep):
+    """Two conditions may hold for one dump: that it did not change says nothing of the conditions."""
+    said = "on both sides, and may be compared with"
+    for sides, expected in (
+        (("two", "two@folder=b"), f"1 dump is {said} itself: name further conditions."),
+        (("sweep", "sweep@folder=2"), f"2 dumps are {said} themselves: name further conditions."),
+        (("sweep@folder=2", "sweep@folder=10"), None),
+        (("two", "two"), None),
+        (("two", "b"), None),
+    ):
+        told = json.loads(call("compare", *sides, "--warehouse", sweep, "--format", "json").out)
+        assert expected == next((note for note in told["notes"] if said in note), None)
+
+
 def test_a_run_whose_name_reads_as_conditions_is_meant(sweep):
     """An exact name comes before its reading as a part; both have one dump here, and one has a part."""
     told = json.loads(call("compare", "two@folder=a", "two@folder=b", "--warehouse", sweep, "--format", "json").out)

@@ -34,6 +34,7 @@ class Comparison(Reported):
     asked for is in none of them. `is_part`: only some programs of the runs were asked for. `run_flags` are those that
     only the run before says, and only the run after, where no file beside the dumps tells that flags differ.
     `is_in_memory`: the dumps are in no warehouse; then the note says that paths could not be read, and nothing else.
+    `shared_count` is how many dumps are in both parts of one run.
     """
 
     metric: str
@@ -47,6 +48,7 @@ class Comparison(Reported):
     is_part: bool = False
     run_flags: Sequence[str] = ()
     is_in_memory: bool = False
+    shared_count: int = 0
 
     @property
     def has_unread(self) -> bool:
@@ -207,7 +209,20 @@ def comparison_of(
     return Comparison(
         warehouse, datetime.now(UTC), note, metric, relevant, rows, answers, device_facts, *beside, sorted(spaces),
         is_part=program_ids is not None, run_flags=() if changes else _run_flags(con, runs), is_in_memory=is_in_memory,
+        shared_count=_shared_count(parts, program_ids) if parts else 0,
     )  # fmt: skip
+
+
+def _shared_count(parts: Sequence[Part], program_ids: Sequence[int] | None) -> int:
+    """Return how many dumps of some programs, None for all, are in both of two parts of one run, and not all of them.
+
+    Two conditions may hold for one dump: its flags are the default of another one.
+    """
+    before, after = parts
+    files = [set(part.files) for part in parts if part.files is not None]
+    if before.run_id != after.run_id or before.conditions == after.conditions:
+        return 0
+    return sum(program_ids is None or file.program_id in program_ids for file in set.intersection(*files))
 
 
 def _run_flags(con: duckdb.DuckDBPyConnection, runs: Mapping[str, int]) -> Sequence[str]:

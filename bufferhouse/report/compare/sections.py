@@ -217,6 +217,12 @@ def warnings(comparison: Comparison) -> list[str]:
     before, after = comparison.before, comparison.after
     if before["run_id"] == after["run_id"] and before.get("part") == after.get("part"):
         lines.append("Both sides are the same run.")
+    if comparison.shared_count:
+        is_are = "is" if comparison.shared_count == 1 else "are"
+        lines.append(
+            f"{counted(comparison.shared_count, 'dump')} {is_are} on both sides, and may be compared with "
+            f"{'itself' if comparison.shared_count == 1 else 'themselves'}: name further conditions."
+        )
     lines += _alone_in_a_part(comparison)
     lines += device_notes(comparison)
     if comparison.run_flags:
