@@ -27,6 +27,7 @@ _HEAD = """\
 # What compiled programs take of memory, in bytes. `bufferhouse lock --check DUMPS` compares, `bufferhouse lock --update
 # DUMPS` writes what moved and ends a merge conflict. It is no file to be changed by hand.
 """
+_MARKS = (_HEAD.partition("\n")[0], "[[chip]]", "[[program]]")  # a lock has one of them, whatever is broken in it
 _KINDS = ("parameter", "output", "constant", "temp")
 _GROUP = re.compile(r"(?:([1-9][0-9]*) × )?([a-z][a-z0-9]*\[[^\]]*\])")
 _CONFLICT = re.compile(r"^(<{7}|={7}|>{7}|\|{7})(?: |$)")
@@ -204,9 +205,11 @@ def read_mendable(path: Path) -> Mendable:
 
     Raises:
         LockFault: it is of a newer version.
-        UsageError: it cannot be read at all.
+        UsageError: it cannot be read at all, or is no lock: what it holds would be lost.
     """
     text = _text(path)
+    if text.strip() and not any(mark in text for mark in _MARKS):
+        raise UsageError(f"{path}: expected a lock or no file, found another file; remove it, or name one with --file")
     found = Mendable(name=str(path))
     for side in dict.fromkeys(_sides(text)):
         entries: dict[tuple[str, str, int], Entry] = {}

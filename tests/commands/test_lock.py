@@ -240,6 +240,20 @@ def test_a_wrong_call_is_refused(words: list, expected: str, tmp_path: Path, mon
     assert [] == list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("text", ['print("hello")\n', '[project]\nversion = "0.1.0"\n'])
+def test_a_file_that_is_no_lock_is_left_as_it_is(tmp_path: Path, text: str):
+    """A name that was mistyped ends no program of somebody."""
+    path = tmp_path / "train.py"
+    path.write_text(text)
+    for words in ([], ["--update"]):
+        said = call("lock", LOCKED / "kept", "--file", path, *words)
+        assert (2, f"bufferhouse: {path}: expected a lock or no file, found another file; ") == (
+            said.code,
+            said.err[: said.err.index("remove it")],
+        )
+    assert text == path.read_text()
+
+
 def test_a_comment_is_written_over_no_lock_and_no_warehouse(locked: Path, example_warehouse: Path, tmp_path: Path):
     """Both stay as they were, and so does what is no file; the check is not made."""
     lock, warehouse = tmp_path / "memory.lock", tmp_path / "w.duckdb"
