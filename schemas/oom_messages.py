@@ -19,7 +19,7 @@ OOM_MESSAGES = table(
         "dialect": column(
             TEXT,
             "Form of the message: T1 to T8 of TPU, G1 and G2 of GPU, R a warning of rematerialization, D of donation.",
-            one_of=["T1", "T2", "T3", "T3b", "T3r", "T4", "T5", "T6", "T7", "T8", "G1", "G2", "R", "D"],
+            one_of=["T1", "T2", "T3", "T3b", "T3r", "T4", "T5", "T6", "T7", "T8", "G1", "G2", "G3", "R", "D"],
         ),
         "line_number": column(INTEGER, "Line of the log in which it first begins, from 1.", minimum=1),
         "memory_space_name": column(TEXT, "Memory that does not suffice: hbm, vmem, smem.", nullable=True),

@@ -17,7 +17,7 @@ DONATION_KEY = b"Some donated buffers were not usable: "
 KEYS = (
     b"Ran out of memory", b"would exceed memory", b"Aborting compilation early", b"allocation_size_words <=",
     b"Attempting to allocate", b"Attempting to reserve", b"Out of memory while trying to allocate",
-    b"by rematerialization; only reduced to", b"E1001: CompileTimeScopedVmemOom",
+    b"by rematerialization; only reduced to", b"E1001: CompileTimeScopedVmemOom", b") exceeds the base limit (",
     b"B) on device ordinal ", b"exceeding available bytes: ", b" (rounded to ",
     # Without the words before it other programs say it, too.
     b"computation: Out of memory allocating ", b"Definition Event: Out of memory allocating ",

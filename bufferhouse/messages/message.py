@@ -6,9 +6,11 @@ larger than the memory, T6 VMEM, T7 a failed check of a size, T8 a program that 
 those of GPU, and what CPU says is a G1, too (`MaybeOwningCpuMemory::Allocate`; where a buffer that
 is waited for brings the failure, `TrackedCpuDeviceBuffer` and what ran the program put words before it), as is what
 `StreamExecutorMemoryAllocator::Allocate` says, and what a GPU's allocator writes to the log before an exception
-(`BFCAllocator::AllocateRawInternal`). R is a warning of rematerialization: a program of which it speaks may fit. D is a
-warning of JAX about arguments whose donation it does not hand on to XLA (`lower_jaxpr_to_module`,
-jax/_src/interpreters/mlir.py; until 2021 in xla.py): its allocations are these arguments.
+(`BFCAllocator::AllocateRawInternal`). G3 is what GPU's scheduler logs where arguments and outputs alone are over its
+limit (`GetSchedulerMemoryLimit`, xla/service/gpu/gpu_hlo_schedule.cc); the compilation goes on. R is a warning of
+rematerialization: a program of which it speaks may fit. D is a warning of JAX about arguments whose donation it does
+not hand on to XLA (`lower_jaxpr_to_module`, jax/_src/interpreters/mlir.py; until 2021 in xla.py): its allocations are
+these arguments.
 """
 
 import re
@@ -89,8 +91,8 @@ class Message:
 
     @property
     def is_failure(self) -> bool:
-        """Whether something did not fit; a warning of rematerialization says only that it may not."""
-        return self.dialect not in ("R", DONATION)
+        """Whether something did not fit; a warning while it was compiled says only that it may not."""
+        return self.dialect not in ("G3", "R", DONATION)
 
     @property
     def is_of_allocator(self) -> bool:
@@ -214,6 +216,11 @@ _OPENINGS = (
         "G1",
         r"Failed to allocate request for " + _S + r" \((?P<allocation>[0-9]{1,20})B\) on device ordinal [0-9]+" + _END,
     ),
+    _opening(
+        "G3",
+        r"The byte size of input/output arguments \((?P<arguments_and_outputs>[0-9]{1,20})\) exceeds the base limit "
+        r"\((?P<limit>[0-9]{1,20})\)\." + _END,
+    ),
     _opening(DONATION, r"Some donated buffers were not usable: (?P<arguments>[A-Za-z].*)", has_listing=True),
     _opening(
         "R",
@@ -230,7 +237,7 @@ _BEGINS = re.compile(
     r"|(?:RESOURCE_EXHAUSTED: |(?:(?:RESOURCE_EXHAUSTED|INTERNAL): )?"
     + _OF_A_BUFFER
     + r"+)Out of memory allocating [0-9]"
-    r"|Can't reduce memory use below"
+    r"|Can't reduce memory use below|The byte size of input/output arguments \("
     r"|TPU TensorCore Hbm usage:|" + _ALLOCATOR + r"|E1001: CompileTimeScopedVmemOom:)"
     # Python prints the statement that warns behind the warning: there no argument follows.
     r"|Some donated buffers were not usable: [A-Za-z]"
@@ -705,7 +712,7 @@ def _begin(text: str, line: Line, head: str) -> _Reader | None:
         shape=about.get("shape"),
         tag=about.get("tag"),
     )
-    is_exact = dialect in ("T5", "T7", "R", "G1")
+    is_exact = dialect in ("T5", "T7", "R", "G1", "G3")
     for name, size in about.items():
         if name in _FIGURES and size is not None:
             message.figures.append(Figure(name, size, int(size) if is_exact and size.isdigit() else None))
@@ -721,7 +728,7 @@ def _begin(text: str, line: Line, head: str) -> _Reader | None:
 
 _FIGURES = {
     "used", "capacity", "exceeded", "scoped_size", "scoped_limit", "allocation", "words", "free", "limit", "reduced",
-    "original", "tensorcore", "sparsecore",
+    "original", "tensorcore", "sparsecore", "arguments_and_outputs",
 }  # fmt: skip
 _MOST_ARGUMENTS = 10_000  # of one warning
 _MARKS = re.compile(r"[][(){}<>,]|\Z")

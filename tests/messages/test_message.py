@@ -100,6 +100,19 @@ REPORTED = {
 }
 
 
+def test_what_the_scheduler_of_gpus_logs_is_a_warning():
+    """As people have reported it: its figures are exact."""
+    line = (
+        "E0207 18:44:44.481770 1957515 gpu_hlo_schedule.cc:815] The byte size of input/output arguments "
+        "(24696099900024) exceeds the base limit (27028357120). This indicates an error in the calculation!"
+    )
+    [message] = read_messages(io.BytesIO(line.encode()))
+    assert ("G3", False) == (message.dialect, message.is_failure)
+    assert [("arguments_and_outputs", 24_696_099_900_024), ("limit", 27_028_357_120)] == [
+        (figure.name, figure.size_bytes) for figure in message.figures
+    ]
+
+
 @pytest.mark.parametrize("dialect", REPORTED)
 def test_dialects_of_public_reports_are_read(dialect: str):
     """They are as people have reported them; only of T3b there is a specimen, too."""

@@ -337,6 +337,17 @@ def test_what_fits_narrowly_is_no_failure():
     assert "it may fit all the same" in said.out
 
 
+def test_arguments_over_the_limit_of_the_scheduler_are_told(tmp_path: Path):
+    """Exit 0, as the compilation goes on; how much they take, and that the program may not fit while it runs."""
+    (tmp_path / "log.txt").write_text(
+        "E1122 18:08:24.828224   13881 gpu_hlo_schedule.cc:874] The byte size of input/output arguments (38654705664) "
+        "exceeds the base limit (17179869184). This indicates an error in the calculation!\n"
+    )
+    said = call("oom", tmp_path / "log.txt")
+    told = "its arguments and outputs alone take 36.0 GiB, over the compiler's 16.0 GiB; it may not fit when it runs."
+    assert (0, f"a program: {told}") == (said.code, said.out.splitlines()[2])
+
+
 def test_a_log_alone_says_what_it_can():
     """Without a dump: the message, and how to have one next time."""
     said = call("oom", log("libtpu-0.0.33/kv"))

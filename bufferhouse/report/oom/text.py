@@ -23,6 +23,7 @@ _SAID = {
     "T8": "It did not fit while it ran: what else was in memory then stands in no dump.",
     "G1": "It did not fit while it ran: what else was in memory then stands in no dump.",
     "G2": "It did not fit while it ran: what else was in memory then stands in no dump.",
+    "G3": "The compilation goes on, as if there were no limit.",
     "R": "A warning of rematerialization: the program may fit all the same.",
 }
 _T3 = "What it calls HLO temporaries are all allocations: parameters, temporaries, outputs and constants together."
@@ -152,7 +153,7 @@ def _not_read(refused: Sequence[Refused]) -> str:
 
 
 def told(findings: Sequence[Finding]) -> list[Finding]:
-    """Return what a reader is shown: failures; warnings of rematerialization only where nothing failed."""
+    """Return what a reader is shown: failures; warnings of the compiler only where nothing failed."""
     failures = [one for one in findings if one.message.is_failure]
     return failures or list(findings)
 
@@ -178,6 +179,12 @@ def verdict(finding: Finding) -> str:
     capacity = limit and (human_bytes(limit.size_bytes) if limit.size_bytes is not None else limit.printed)
     about = "about " if finding.is_over_estimate else ""
     over = f", {about}{human_bytes(finding.over_bytes)} too much" if (finding.over_bytes or 0) > 0 else ""
+    if message.dialect == "G3":
+        taken, planned = (human_bytes(message.figure(one).size_bytes) for one in ("arguments_and_outputs", "limit"))
+        return (
+            f"{printable(name)}: its arguments and outputs alone take {taken}, over the compiler's {planned}; "
+            "it may not fit when it runs."
+        )
     if not message.is_failure:
         return f"{printable(name)}: rematerialization did not reach its limit; it may fit all the same."
     return f"{printable(name)}: {need or 'its values'} do not fit into {space}" + (
