@@ -1,7 +1,7 @@
 """Run the benchmarks and write `docs/benchmarks.md`: first the table of targets, then the rest.
 
-A part that is not run keeps what the page says of it. All of them take an hour on two idle cores, the table of targets
-half of that; with `--quick` it has one turn of each work and small fleets, takes minutes and writes nothing.
+A part that is not run keeps what the page says of it. All of them take 15 to 30 minutes on two idle cores, the table of
+targets a third of that; with `--quick` it has one turn of each work and small fleets, takes minutes and writes nothing.
 """
 
 import argparse
