@@ -265,7 +265,7 @@ def unknown_files(
 
 def _other_endings(
     warehouse: Warehouse, discovery: Discovery, runs: Mapping[str, KnownRun], fresh: FoundDumps
-) -> dict[str, int]:
+) -> Counter[str]:
     """Count by run the new files that were seen there compressed otherwise, or not at all, under a name that is gone.
 
     Files are told by their paths, so what was seen stays beside them: the run has each of these dumps twice.
@@ -289,9 +289,9 @@ def _other_endings(
                     "SELECT run_name, relative_path FROM asked SEMI JOIN raw.observations USING (run_id, relative_path)"
                 ).fetchall()
     if not seen:
-        return {}
+        return Counter()
     gone = set(seen) - {(dump.run_name, dump.relative_path) for dump in discovery.dumps}
-    return dict(Counter(run for run, _ in gone))
+    return Counter(run for run, _ in gone)
 
 
 _NEVER_SEEN, _KNOWN, _REFUSED, _OTHER_FILES_BESIDE = range(4)
@@ -501,7 +501,7 @@ def _leave_out_pruned(
     newer |= {
         dump.run_name for dump in discovery.dumps if (dump.mtime_ns or 0) > since.get(dump.run_name, float("inf"))
     }
-    summary.pruned = dict(sorted(_take_out(discovery, since.keys() - newer).items()))
+    summary.pruned = Counter(dict(sorted(_take_out(discovery, since.keys() - newer).items())))
 
 
 def _archive_mtime_ns(path: str) -> int:

@@ -13,7 +13,6 @@ from bufferhouse.sources.discover import Discovery
 from bufferhouse.warehouse.load import Loaded
 
 _NAMES_OF_RUNS = ("runs", "undescribed")
-_COUNTS_BY_RUN = ("other_endings", "pruned")
 
 
 @dataclass(slots=True)
@@ -65,8 +64,8 @@ class Summary:
     unread_keys: dict[str, list[str]] = field(default_factory=dict)
     other_names: dict[str, str] = field(default_factory=dict)
     other_facts: dict[str, dict[str, str]] = field(default_factory=dict)
-    other_endings: dict[str, int] = field(default_factory=dict)
-    pruned: dict[str, int] = field(default_factory=dict)
+    other_endings: Counter[str] = field(default_factory=Counter)
+    pruned: Counter[str] = field(default_factory=Counter)
     endings: dict[str, int] | None = None
     logs: int = 0
     messages: int = 0
@@ -124,9 +123,6 @@ class Summary:
             mine, theirs = getattr(self, name), getattr(other, name)
             if name in _NAMES_OF_RUNS:
                 mine.extend(run for run in theirs if run not in mine)
-            elif name in _COUNTS_BY_RUN:
-                for run, count in theirs.items():
-                    mine[run] = mine.get(run, 0) + count
             elif isinstance(mine, list):
                 mine.extend(theirs)
             elif isinstance(mine, dict):

@@ -219,9 +219,9 @@ def _shared_count(parts: Sequence[Part], program_ids: Sequence[int] | None) -> i
     Two conditions may hold for one dump: its flags are the default of another one.
     """
     before, after = parts
-    files = [set(part.files) for part in parts if part.files is not None]
     if before.run_id != after.run_id or before.conditions == after.conditions:
         return 0
+    files = [set(part.files) for part in parts if part.files is not None]
     return sum(program_ids is None or file.program_id in program_ids for file in set.intersection(*files))
 
 

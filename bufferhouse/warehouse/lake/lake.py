@@ -262,9 +262,8 @@ class Lake(Warehouse):
             f"SELECT file_size_bytes FROM __ducklake_metadata_{attach.LAKE}.ducklake_{kind}_file"
             for kind in ("data", "delete")
         )
-        return self.con.execute(f"SELECT CAST(COALESCE(SUM(file_size_bytes), 0) AS BIGINT) FROM ({files})").fetchone()[
-            0
-        ]
+        sql = f"SELECT CAST(COALESCE(SUM(file_size_bytes), 0) AS BIGINT) FROM ({files})"
+        return self.con.execute(sql).fetchone()[0]
 
     def sizes(self, tables: Iterable[str]) -> Mapping[str, int]:
         """Return the bytes of the files of all tables; small rows lie in the catalog."""
