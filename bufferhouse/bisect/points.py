@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -91,13 +92,20 @@ def signature(asked: Asked) -> str:
 
 
 def _spoken(words: Sequence[str]) -> Iterator[str]:
-    """Yield the words of a command, and those that a shell finds within one, as behind `sh -c`."""
+    """Yield the words of a command, what a shell finds within one, as behind `sh -c`, and that behind its `cd`."""
     yield from words
     for word in words:
         inner = shlex.shlex(word, posix=True, punctuation_chars=True)
         inner.whitespace_split, inner.commenters = True, ""
         with suppress(ValueError):  # a quotation without an end: code of another language
-            yield from inner
+            found = list(inner)
+            yield from found
+            folder = ""
+            for before, part in pairwise(found):
+                if before == "cd":
+                    folder = os.path.join(folder, part)
+                elif folder:
+                    yield os.path.join(folder, part)
 
 
 Load = Callable[[Path, str], Any]

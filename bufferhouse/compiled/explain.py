@@ -121,8 +121,10 @@ class Explained:
         """Return what edits would do, as `bufferhouse whatif` takes them: `donate:parameter=0`, `remat:fusion.12`.
 
         Raises:
-            UsageError: an edit is none, or names no value.
+            UsageError: there is no edit, one is none, or names no value.
         """
+        if not edits:
+            raise UsageError('expected edits, such as "donate:parameter=0" or "reschedule"')
         program = str(self.entry.program_id)
         read = [read_edit(text) for text in edits]
         change = read_change([self._folder.name], program, read, memory_space=memory_space)
@@ -133,7 +135,7 @@ def explain(
     jitted: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *, chip: str | None = None, root: Path | None = None
 ) -> Explained:
     """Return the explanation of `bufferhouse.explain`; source files are told from the folder `root` on."""
-    lower = getattr(jitted, "lower", None)
+    lower = None if isinstance(jitted, str | bytes) else getattr(jitted, "lower", None)  # a text is made lower case
     if lower is None and not hasattr(jitted, "compile"):
         raise UsageError(f"expected a jitted function, or what its lower() returns, found {type(jitted).__name__}")
     if lower is None and (args or kwargs):

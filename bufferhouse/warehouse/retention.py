@@ -51,7 +51,7 @@ def days_ago(days: float) -> datetime:
     try:
         return datetime.now(UTC) - timedelta(days=days)
     except (OverflowError, ValueError):
-        raise UsageError(f"older than: expected a number of days since the year 1, found {days:g}") from None
+        raise UsageError(f"--older-than: expected a number of days since the year 1, found {days:g}") from None
 
 
 def runs_to_prune(

@@ -320,6 +320,7 @@ def test_what_a_script_imports_signs_its_runs(monkeypatch: pytest.MonkeyPatch, t
         "sh", "-c", "(python -m tool --config=config.toml) >log"
     )
     assert of_job == signing("sh", "-c", "python -c 'import job'")
+    assert {"more/far.py", "flat.py"} == signing("sh", "-c", "cd ./more && python far.py")
     assert set() == signing("sh", "-c", "echo it's job.py")
     assert {"flat.py"} == signing("-c", "import flat  # in Latin-1: \udce9")
 

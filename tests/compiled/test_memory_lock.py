@@ -74,12 +74,16 @@ def test_what_was_compiled_is_explained(programs):
     assert "occupied at the peak" in str(found.whatif(shown))
     with pytest.raises(UsageError, match="expected KIND:VALUE"):
         found.whatif("shrunk:x")
+    with pytest.raises(UsageError, match='expected edits, such as "donate:parameter=0"'):
+        found.whatif()
 
 
 def test_what_is_no_program_is_refused(tmp_path: Path):
     """A function that is not jitted, and a compilation that leaves no dump."""
     with pytest.raises(UsageError, match="expected a jitted function, or what its lower"):
         bufferhouse.explain(len)
+    with pytest.raises(UsageError, match=r"expected a jitted function, or what its lower.*, found str"):
+        bufferhouse.explain("module_0001.jit_f.cpu_after_optimizations-buffer-assignment.txt")
     with pytest.raises(UsageError, match="expected a dump of the program, found none that can be read"):
         bufferhouse.explain(Lowered("nowhere"))
 

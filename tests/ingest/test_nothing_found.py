@@ -108,7 +108,7 @@ def test_unwanted_rejects_can_be_removed(warehouse, tmp_path):
         (["99"], "there is no reject 99"),
         (["1", "--all"], "expected ids of rejects, or --all, not both"),
         (["--run", "other"], "there is no run 'other'"),
-        (["--older-than", "inf"], "expected a number of days since the year 1, found inf"),
+        (["--older-than", "inf"], "--older-than: expected a number of days since the year 1, found inf"),
         (["--older-than", "nan"], "--older-than: expected a number of days, found 'nan'"),
     ):
         outcome = call("rejects", "rm", *words, "--yes", "--warehouse", warehouse)
