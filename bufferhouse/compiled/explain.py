@@ -13,6 +13,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from rich.text import Text
+
 from bufferhouse.errors import UsageError
 from bufferhouse.ingest.in_memory import in_memory
 from bufferhouse.lock.entry import Entry, Lock, Site, Space
@@ -53,7 +55,8 @@ class Report:
 
     def _repr_html_(self) -> str:
         if self.page is None:
-            return f"<pre>{html.escape(self.text)}</pre>"
+            # A kernel asks for colours ($FORCE_COLOR), which HTML has not as a terminal has them.
+            return f"<pre>{html.escape(Text.from_ansi(self.text).plain)}</pre>"
         # A frame keeps the styles and scripts of the page away from the notebook.
         inside = html.escape(self.page(), quote=True)
         return f'<iframe srcdoc="{inside}" style="width:100%;height:{_SHOWN_HEIGHT}px;border:0"></iframe>'

@@ -1,5 +1,6 @@
 """`bufferhouse.explain` and the fixture `memory_lock`: light to load, and right about what was compiled."""
 
+import html
 import os
 import re
 import shutil
@@ -74,6 +75,17 @@ def test_what_was_compiled_is_explained(programs):
     assert "occupied at the peak" in str(found.whatif(shown))
     with pytest.raises(UsageError, match="expected KIND:VALUE"):
         found.whatif("shrunk:x")
+
+
+def test_a_notebook_shows_a_text_without_what_a_terminal_obeys(programs, monkeypatch):
+    """Its kernel asks for colours, which the page of a browser would show as letters; a program's < is text."""
+    for name, value in {"NO_COLOR": "", "FORCE_COLOR": "1", "TERM": "xterm-256color"}.items():
+        monkeypatch.setenv(name, value)
+    coloured = programs["kept"].whatif("reschedule")
+    assert "\x1b[1m" in str(coloured)
+    monkeypatch.setenv("NO_COLOR", "1")
+    plain = str(programs["kept"].whatif("reschedule"))
+    assert f"<pre>{html.escape(plain)}</pre>" == coloured._repr_html_()
 
 
 def test_what_is_no_program_is_refused(tmp_path: Path):
