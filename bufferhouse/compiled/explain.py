@@ -5,6 +5,7 @@ import json
 import shutil
 import sys
 import tempfile
+import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -31,6 +32,7 @@ from bufferhouse.whatif.edits import read_edit
 
 _SHOWN_HEIGHT = 900  # pixels of a page in a notebook
 _MOST_VALUES = 1_000_000  # of a memory space
+_turn = threading.Lock()
 
 
 class _Folder:
@@ -175,19 +177,23 @@ def _read(folder: _Folder, compiled: Any, chip: str | None, checkout: Checkout) 
 
 @contextmanager
 def _compiling() -> Iterator[None]:
-    """Let nothing come from a cache of compilations: what is not compiled leaves no dump."""
+    """Let nothing come from a cache of compilations: what is not compiled leaves no dump.
+
+    All threads have one configuration of JAX. They take turns, else the last one would leave it as another had it.
+    """
     jax = sys.modules.get("jax")  # the caller's; whoever compiles otherwise has no such cache
     if jax is None:
         yield
         return
-    before = jax.config.jax_enable_compilation_cache
-    jax.config.update("jax_enable_compilation_cache", False)
-    _ask_again()
-    try:
-        yield
-    finally:
-        jax.config.update("jax_enable_compilation_cache", before)
+    with _turn:
+        before = jax.config.jax_enable_compilation_cache
+        jax.config.update("jax_enable_compilation_cache", False)
         _ask_again()
+        try:
+            yield
+        finally:
+            jax.config.update("jax_enable_compilation_cache", before)
+            _ask_again()
 
 
 def _ask_again() -> None:
