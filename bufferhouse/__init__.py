@@ -73,6 +73,8 @@ def program(
         UsageError: there is no such warehouse, program or run, or several fit; the message names them.
         WarehouseBusy, WarehouseError: as `connect`.
     """
+    import sys
+
     from bufferhouse.errors import WarehouseBusy, WarehouseInUse, or_wait
     from bufferhouse.report.program.data import read_program
     from bufferhouse.report.program.notebook import ProgramView
@@ -81,6 +83,7 @@ def program(
     place = address_of(warehouse)
     place.check_file()
     try:
-        return ProgramView(read_program(place, str(name), run=run, wait=wait))
+        # A page lists the largest owners; what is computed with has to sum to the peak.
+        return ProgramView(read_program(place, str(name), run=run, wait=wait, owners=sys.maxsize))
     except WarehouseInUse as error:
         raise WarehouseBusy(or_wait(error, "wait=SECONDS")) from None

@@ -10,6 +10,7 @@ import pytest
 import bufferhouse
 from bufferhouse.errors import UsageError
 from bufferhouse.paths import CHECKOUT
+from bufferhouse.report.program import data
 from bufferhouse.warehouse.open import writing
 from tests.command_line import call, run
 
@@ -51,6 +52,17 @@ def test_a_notebook_shows_timeline_and_owners(example_warehouse):
     printed = json.loads(call("report", "program", "jit_cnn_train_step", *at, "--format", "json").out)["answers"]
     assert printed["program_peak"] == view.peak
     assert repr(view).startswith("jit_cnn_train_step\nrun jaxlib-0.6.0 · ")
+
+
+def test_all_owners_of_a_peak_are_there(example_warehouse, monkeypatch):
+    """Also where a page lists the largest of them: they sum to the peak, and the table counts what it leaves out."""
+    monkeypatch.setattr(data, "PEAK_OWNERS", 20)
+    view = bufferhouse.program("jit_cnn_train_step", "jaxlib-0.6.0", warehouse=example_warehouse)
+    [total] = view.answers["program_peak_totals"]
+    [space] = view.answers["program_spaces"]
+    assert space["occupied_peak_bytes"] == sum(row["owned_bytes"] for row in view.peak)
+    assert total["value_count"] == len(view.peak)
+    assert f"… and {total['value_count'] - 10} more" in view._repr_html_()
 
 
 def test_a_program_is_shown_by_its_id_as_the_marts_have_it(example_warehouse):
