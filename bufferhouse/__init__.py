@@ -26,10 +26,10 @@ __all__ = ["__version__", "connect", "explain", "program"]
 def connect(warehouse: "str | os.PathLike | None" = None, *, wait: float = 0.0) -> "duckdb.DuckDBPyConnection":
     """Return a read-only DuckDB connection to a warehouse, for notebooks and scripts.
 
-    Names of marts need no schema; staging and raw come behind them. A cursor of it needs the schema. Without a
-    warehouse it is $BUFFERHOUSE_WAREHOUSE, else `warehouse.duckdb` here. While somebody writes it is the published
-    copy, and a warning says as of when; without one, the call waits up to `wait` seconds. As long as the connection is
-    open nobody can write to the file it reads.
+    Names of marts need no schema; staging and raw come behind them. A cursor of it needs the schema, and of a lake the
+    database: `bufferhouse_lake.marts.peak_memory`. Without a warehouse it is $BUFFERHOUSE_WAREHOUSE, else
+    `warehouse.duckdb` here. While somebody writes it is the published copy, and a warning says as of when; without one,
+    the call waits up to `wait` seconds. As long as the connection is open nobody can write to the file it reads.
 
     Raises:
         UsageError: there is no warehouse.
