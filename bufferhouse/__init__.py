@@ -26,10 +26,10 @@ __all__ = ["__version__", "connect", "explain", "program"]
 def connect(warehouse: "str | os.PathLike | None" = None, *, wait: float = 0.0) -> "duckdb.DuckDBPyConnection":
     """Return a read-only DuckDB connection to a warehouse, for notebooks and scripts.
 
-    Names of marts need no schema; staging and raw come behind them. A cursor of it needs the schema. Without a
-    warehouse it is $BUFFERHOUSE_WAREHOUSE, else `warehouse.duckdb` here. While somebody writes it is the published
-    copy, and a warning says as of when; without one, the call waits up to `wait` seconds. As long as the connection is
-    open nobody can write to the file it reads.
+    Names of marts need no schema; staging and raw come behind them. A cursor of it needs the schema, and of a lake the
+    database: `bufferhouse_lake.marts.peak_memory`. Without a warehouse it is $BUFFERHOUSE_WAREHOUSE, else
+    `warehouse.duckdb` here. While somebody writes it is the published copy, and a warning says as of when; without one,
+    the call waits up to `wait` seconds. As long as the connection is open nobody can write to the file it reads.
 
     Raises:
         UsageError: there is no warehouse.
@@ -73,6 +73,8 @@ def program(
         UsageError: there is no such warehouse, program or run, or several fit; the message names them.
         WarehouseBusy, WarehouseError: as `connect`.
     """
+    import sys
+
     from bufferhouse.errors import WarehouseBusy, WarehouseInUse, or_wait
     from bufferhouse.report.program.data import read_program
     from bufferhouse.report.program.notebook import ProgramView
@@ -81,6 +83,7 @@ def program(
     place = address_of(warehouse)
     place.check_file()
     try:
-        return ProgramView(read_program(place, str(name), run=run, wait=wait))
+        # A page lists the largest owners; what is computed with has to sum to the peak.
+        return ProgramView(read_program(place, str(name), run=run, wait=wait, owners=sys.maxsize))
     except WarehouseInUse as error:
         raise WarehouseBusy(or_wait(error, "wait=SECONDS")) from None

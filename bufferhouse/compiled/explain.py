@@ -5,6 +5,7 @@ import json
 import shutil
 import sys
 import tempfile
+import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -12,6 +13,8 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+from rich.text import Text
 
 from bufferhouse.errors import UsageError
 from bufferhouse.ingest.in_memory import in_memory
@@ -29,6 +32,7 @@ from bufferhouse.whatif.edits import read_edit
 
 _SHOWN_HEIGHT = 900  # pixels of a page in a notebook
 _MOST_VALUES = 1_000_000  # of a memory space
+_turn = threading.Lock()
 
 
 class _Folder:
@@ -53,7 +57,8 @@ class Report:
 
     def _repr_html_(self) -> str:
         if self.page is None:
-            return f"<pre>{html.escape(self.text)}</pre>"
+            # A kernel asks for colours ($FORCE_COLOR), which HTML has not as a terminal has them.
+            return f"<pre>{html.escape(Text.from_ansi(self.text).plain)}</pre>"
         # A frame keeps the styles and scripts of the page away from the notebook.
         inside = html.escape(self.page(), quote=True)
         return f'<iframe srcdoc="{inside}" style="width:100%;height:{_SHOWN_HEIGHT}px;border:0"></iframe>'
@@ -174,19 +179,23 @@ def _read(folder: _Folder, compiled: Any, chip: str | None, checkout: Checkout) 
 
 @contextmanager
 def _compiling() -> Iterator[None]:
-    """Let nothing come from a cache of compilations: what is not compiled leaves no dump."""
+    """Let nothing come from a cache of compilations: what is not compiled leaves no dump.
+
+    All threads have one configuration of JAX. They take turns, else the last one would leave it as another had it.
+    """
     jax = sys.modules.get("jax")  # the caller's; whoever compiles otherwise has no such cache
     if jax is None:
         yield
         return
-    before = jax.config.jax_enable_compilation_cache
-    jax.config.update("jax_enable_compilation_cache", False)
-    _ask_again()
-    try:
-        yield
-    finally:
-        jax.config.update("jax_enable_compilation_cache", before)
+    with _turn:
+        before = jax.config.jax_enable_compilation_cache
+        jax.config.update("jax_enable_compilation_cache", False)
         _ask_again()
+        try:
+            yield
+        finally:
+            jax.config.update("jax_enable_compilation_cache", before)
+            _ask_again()
 
 
 def _ask_again() -> None:

@@ -1,7 +1,7 @@
 """The tables of `raw` as a data contract of the Open Data Contract Standard (bitol.io), version 3.1.0.
 
-A table is a schema object, a column a property with its rules: the key, whether it may be null, the least value, the
-only values, the pattern.
+A table or a view is a schema object, a column a property with its rules: the key, whether it may be null, the least
+value, the only values, the pattern.
 """
 
 from typing import Any
@@ -46,7 +46,7 @@ def _object(contract: Contract) -> dict[str, Any]:
     return {
         "name": contract.name,
         "physicalName": f"raw.{contract.name}",
-        "physicalType": "table",
+        "physicalType": "table" if contract.query is None else "view",
         "logicalType": "object",
         "description": contract.description,
         "dataGranularityDescription": contract.grain,

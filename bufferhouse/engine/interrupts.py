@@ -31,7 +31,6 @@ _came = False
 _heard = threading.Event()  # by somebody who does not forgive it
 _in_use: WeakSet = WeakSet()
 _looking = threading.RLock()  # the handler of signals may meet its own thread here
-os.register_at_fork(after_in_child=_ends.clear)
 
 
 @contextmanager
@@ -75,6 +74,18 @@ def stop_statements() -> None:
         _ends[1].setblocking(False)
         threading.Thread(target=_stop_where_main_stands, args=(_ends[0],), daemon=True, name="Ctrl-C").start()
     signal.set_wakeup_fd(_ends[1].fileno(), warn_on_full_buffer=False)
+
+
+def _forget_ends() -> None:
+    """Let a forked process be woken by nothing: its signals would be written into whatever it opens in that place."""
+    if _ends:
+        before = signal.set_wakeup_fd(-1)
+        if before not in (-1, _ends[1].fileno()):  # somebody else's
+            signal.set_wakeup_fd(before, warn_on_full_buffer=False)
+    _ends.clear()
+
+
+os.register_at_fork(after_in_child=_forget_ends)
 
 
 def _stop_where_main_stands(woken: socket.socket) -> None:

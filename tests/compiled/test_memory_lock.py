@@ -1,11 +1,16 @@
 """`bufferhouse.explain` and the fixture `memory_lock`: light to load, and right about what was compiled."""
 
+import html
 import os
 import re
 import shutil
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -76,6 +81,45 @@ def test_what_was_compiled_is_explained(programs):
         found.whatif("shrunk:x")
     with pytest.raises(UsageError, match='expected edits, such as "donate:parameter=0"'):
         found.whatif()
+
+
+def test_a_notebook_shows_a_text_without_what_a_terminal_obeys(programs, monkeypatch):
+    """Its kernel asks for colours, which the page of a browser would show as letters; a program's < is text."""
+    for name, value in {"NO_COLOR": "", "FORCE_COLOR": "1", "TERM": "xterm-256color"}.items():
+        monkeypatch.setenv(name, value)
+    coloured = programs["kept"].whatif("reschedule")
+    assert "\x1b[1m" in str(coloured)
+    monkeypatch.setenv("NO_COLOR", "1")
+    plain = str(programs["kept"].whatif("reschedule"))
+    assert f"<pre>{html.escape(plain)}</pre>" == coloured._repr_html_()
+
+
+class Configuration:
+    """What `jax.config` is here: one for all threads."""
+
+    jax_enable_compilation_cache = True
+
+    def update(self, name: str, value: bool) -> None:
+        setattr(self, name, value)
+
+
+def test_threads_leave_the_cache_of_compilations_as_it_was(monkeypatch):
+    """Of two that compile at once each is compiled without the cache, which the caller has again behind both."""
+    jax = ModuleType("jax")
+    jax.config = Configuration()
+    monkeypatch.setitem(sys.modules, "jax", jax)
+    met, found = threading.Barrier(2), []
+
+    class Slow(Lowered):
+        def compile(self, compiler_options: dict) -> Lowered:
+            with suppress(threading.BrokenBarrierError):  # the other one waits for its turn
+                met.wait(0.5)
+            found.append(jax.config.jax_enable_compilation_cache)
+            return super().compile(compiler_options)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda run: bufferhouse.explain(Slow(run), chip="cpu"), ("kept", "undonated")))
+    assert ([False, False], True) == (found, jax.config.jax_enable_compilation_cache)
 
 
 def test_what_is_no_program_is_refused(tmp_path: Path):

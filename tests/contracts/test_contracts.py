@@ -45,6 +45,16 @@ def test_it_has_every_column_of_every_table(written):
         assert list(declared.key) == [one.name for one in keys]
 
 
+def test_it_tells_tables_from_views(written, example):
+    """What other tables say already is a view in a warehouse, too."""
+    contract = OpenDataContractStandard.from_file(str(written / "raw.odcs.yaml"))
+    expected = example.execute(
+        "SELECT table_name, IF(table_type = 'VIEW', 'view', 'table') FROM information_schema.tables"
+        " WHERE table_schema = 'raw'"
+    ).fetchall()
+    assert dict(expected) == {table.name: table.physicalType for table in contract.schema_}
+
+
 @pytest.mark.parametrize("name", TABLES)
 def test_rows_of_a_warehouse_keep_the_json_schema(written, example, name):
     """As `query --format json` writes them; and a row that lacks a column or has a wrong type does not."""

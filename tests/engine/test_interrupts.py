@@ -173,6 +173,38 @@ print("stopped")
 """
 
 
+# A script whose pool is forked after it has read: signals of the child are written nowhere, and the child reads, too.
+FORKED = """
+import multiprocessing, os, signal, sys
+import bufferhouse
+
+def count(warehouse):
+    with bufferhouse.connect(warehouse) as con:
+        return con.sql("SELECT COUNT(*) FROM range(7)").fetchone()
+
+def told(warehouse):
+    pipe = os.pipe()  # takes the place of what was closed
+    os.set_blocking(pipe[0], False)
+    signal.signal(signal.SIGUSR1, lambda *_: None)
+    signal.raise_signal(signal.SIGUSR1)
+    try:
+        written = os.read(pipe[0], 1)
+    except BlockingIOError:
+        written = b""
+    return written, count(warehouse)
+
+count(sys.argv[1])
+with multiprocessing.get_context("fork").Pool(1) as pool:
+    print(pool.map_async(told, sys.argv[1:]).get(60))
+"""
+
+
+def test_a_forked_process_writes_its_signals_nowhere_and_reads(example_warehouse):
+    """What woke the first process is closed in it, and something else is there."""
+    outcome = run(example_warehouse, code=FORKED)
+    assert (0, "[(b'', (7,))]\n") == (outcome.code, outcome.out), outcome.err
+
+
 def test_ctrl_c_stops_a_statement_in_a_notebook(example_warehouse):
     """Soon, also in one endless step, and the connection answers on."""
     outcome = run(example_warehouse, ENDLESS, code=NOTEBOOK)

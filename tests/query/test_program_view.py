@@ -1,17 +1,24 @@
 """`bufferhouse.program`: what a notebook shows, and the example notebook, executed."""
 
+import html
 import json
 import os
+import re
 import shutil
 from html.parser import HTMLParser
 
 import pytest
 
 import bufferhouse
+from bufferhouse.dump.identity import SUFFIXES
 from bufferhouse.errors import UsageError
 from bufferhouse.paths import CHECKOUT
+from bufferhouse.report.program import data
 from bufferhouse.warehouse.open import writing
 from tests.command_line import call, run
+from tests.models.soft_rules import BREACHES, TEXT, files_of
+from tests.synthetic import Slot, dump_text
+from tests.warehouses import load_runs
 
 NOTEBOOK = CHECKOUT / "examples" / "notebooks" / "why-is-my-peak-so-high.ipynb"
 HOSTILE = "<script>alert(1)</script>"
@@ -53,6 +60,48 @@ def test_a_notebook_shows_timeline_and_owners(example_warehouse):
     assert repr(view).startswith("jit_cnn_train_step\nrun jaxlib-0.6.0 · ")
 
 
+def test_all_owners_of_a_peak_are_there(example_warehouse, monkeypatch):
+    """Also where a page lists the largest of them: they sum to the peak, and the table counts what it leaves out."""
+    monkeypatch.setattr(data, "PEAK_OWNERS", 20)
+    view = bufferhouse.program("jit_cnn_train_step", "jaxlib-0.6.0", warehouse=example_warehouse)
+    [total] = view.answers["program_peak_totals"]
+    [space] = view.answers["program_spaces"]
+    assert space["occupied_peak_bytes"] == sum(row["owned_bytes"] for row in view.peak)
+    assert total["value_count"] == len(view.peak)
+    assert f"… and {total['value_count'] - 10} more" in view._repr_html_()
+
+
+def test_what_speaks_against_a_dump_is_told(tmp_path):
+    """As in the report: several dumps of the program, soft rules that it breaks, and no live ranges."""
+    path = tmp_path / "warehouse.duckdb"
+    slots = [Slot(0, 2, 0, 64), Slot(1, 2, 64, 8)]
+    breach = BREACHES["slots_share_one_instant"].text
+    files = files_of(TEXT)
+    silent = {role: files[SUFFIXES[role]].encode() for role in ("allocations", "values")}
+    with writing(path) as writer:
+        load_runs(writer, {"two": [{"combined": dump_text(slots[:1])}, {"combined": dump_text(slots)}]})
+        load_runs(writer, {"breach": [{"combined": breach.encode()}], "silent": [silent]})
+    expected = {
+        "two": "This run has 2 different dumps of the program; this is the largest.",
+        "breach": 'The dump breaks 1 soft rule: see .answers["program_warnings"].',
+        "silent": "The dump has no live ranges, so it has no timeline, no peak, no map and no balance.",
+    }
+    for run_name, note in expected.items():
+        view = bufferhouse.program("", run_name, warehouse=path)
+        shown = [repr(view), html.unescape(view._repr_html_())]
+        assert [1, 1] == [text.count(note) for text in shown]
+
+
+def test_a_published_copy_is_told(own_warehouse):
+    """While somebody writes, the view says as of when it is, as the connection does."""
+    code = f"import bufferhouse; print(bufferhouse.program('jit_cnn_train_step', warehouse={str(own_warehouse)!r}))"
+    with writing(own_warehouse) as writer:
+        writer.publish()
+        writer.con.execute("CREATE TABLE raw.later AS SELECT 1")
+        outcome = run(code=code)
+    assert (0, True) == (outcome.code, "this is the published copy, as of " in outcome.out), outcome
+
+
 def test_a_program_is_shown_by_its_id_as_the_marts_have_it(example_warehouse):
     """A number, as well as its text."""
     with bufferhouse.connect(example_warehouse) as con:
@@ -91,15 +140,19 @@ def test_what_is_not_there_is_named(example_warehouse, tmp_path):
 
 
 def test_frames_need_nothing_more(example_warehouse):
-    """Polars and Arrow are there with bufferhouse; what pandas needs is in the extra notebook."""
+    """Polars and Arrow are there with bufferhouse, as page and notebook call them; pandas is in the extra notebook."""
+    page, notebook = (path.read_text(encoding="utf-8") for path in (CHECKOUT / "docs" / "notebooks.md", NOTEBOOK))
+    [named] = re.findall(r"`\.(\w+)\(\)` and `\.(\w+)\(\)` need nothing more", page)
+    [shown] = re.findall(r"`\.df\(\)`, `\.(\w+)\(\)` and `\.(\w+)\(\)` give frames", notebook)
     code = (
         "import bufferhouse\n"
         f"found = bufferhouse.connect({str(example_warehouse)!r}).sql('FROM peak_memory')\n"
-        "print(found.pl().height, found.to_arrow_table().num_rows)"
+        f"print(found.shape[0], *(len(getattr(found, name)()) for name in {(*named, *shown)}))"
     )
     outcome = run(code=code)
     assert 0 == outcome.code, outcome.err
-    assert 1 == len(set(outcome.out.split()))
+    count, *frames = outcome.out.split()
+    assert [count] * 4 == frames
 
 
 @pytest.mark.slow

@@ -114,13 +114,19 @@ class Program(Answers):
 
 
 def read_program(
-    origin: Origin, word: str, *, run: str | None = None, wait: float = 0.0, mapped: int = MAPPED
+    origin: Origin,
+    word: str,
+    *,
+    run: str | None = None,
+    wait: float = 0.0,
+    mapped: int = MAPPED,
+    owners: int | None = None,
 ) -> Program:
     """Ask all statements about the program that `word` means, in `run` or else in the newest run that has it.
 
     `word` is a name, a program_id, or the beginning of either that fits one program only, of that run if one is given;
     `#` before an id is taken. `run` is what `run_names.find` takes. `mapped` edits of the ranking have a map, which a
-    page shows.
+    page shows; `owners` is as in `asked_of`.
 
     Raises:
         NothingToShow: there is no program at all, or all dumps of the run were refused.
@@ -130,7 +136,7 @@ def read_program(
     with opened(origin, wait) as (con, name, note):
         program_id, dumps, dump = find_dump(con, word, run)
         dump_id = dump["dump_id"]
-        asked = asked_of(con, [dump_id])[dump_id]
+        asked = asked_of(con, [dump_id], owners=owners)[dump_id]
         lives = {
             "program_kept": ask(con, "program_kept", dump_id=dump_id, owners=KEPT_OWNERS),
             "program_copies": ask(con, "program_copies", dump_id=dump_id, copies=COPIES),

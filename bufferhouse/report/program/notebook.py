@@ -2,7 +2,7 @@
 
 from bufferhouse.query.statements import Record
 from bufferhouse.report.program.data import Program, Space
-from bufferhouse.report.program.text import space_heading, subtitle
+from bufferhouse.report.program.text import notes, space_heading, subtitle
 from bufferhouse.report.text.figures import human_bytes, printable
 
 _WIDTH, _HEIGHT = 640, 96  # pixels of a timeline
@@ -26,14 +26,18 @@ class ProgramView:
         """The records of the values at the occupied peak of each memory space; `owned_bytes` sum to it."""
         return self.answers["program_peak"]
 
+    @property
+    def _lines(self) -> list[str]:
+        return [*subtitle(self.dump), *notes(self._program, warnings='.answers["program_warnings"]')]
+
     def __repr__(self) -> str:
-        return "\n".join([self._program.name, *subtitle(self._program.dump)])
+        return "\n".join([self._program.name, *self._lines])
 
     def _repr_html_(self) -> str:
         from bufferhouse.report.html.page import fragment
 
         spaces = [_space(self._program, space) for space in self._program.spaces]
-        return fragment("notebook.html", name=self._program.name, lines=subtitle(self._program.dump), spaces=spaces)
+        return fragment("notebook.html", name=self._program.name, lines=self._lines, spaces=spaces)
 
 
 def _space(program: Program, space: Space) -> dict[str, object]:

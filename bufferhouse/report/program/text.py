@@ -94,8 +94,8 @@ def space_heading(program: Program, space: Space) -> str:
     return name[0].upper() + name[1:]
 
 
-def notes(program: Program) -> list[str]:
-    """Return the warnings about the dump, each with the next step."""
+def notes(program: Program, *, warnings: str = "the warnings at the end") -> list[str]:
+    """Return the warnings about the dump, each with the next step; `warnings` says where soft rules are listed."""
     lines = [program.note] if program.note else []
     if program.others:
         lines.append(
@@ -107,7 +107,7 @@ def notes(program: Program) -> list[str]:
         lines.append("The dump has no live ranges, so it has no timeline, no peak, no map and no balance.")
     count = len(program.answers["program_warnings"].rows)
     if count:
-        lines.append(f"The dump breaks {counted(count, 'soft rule')}: see the warnings at the end.")
+        lines.append(f"The dump breaks {counted(count, 'soft rule')}: see {warnings}.")
     return lines
 
 

@@ -2,15 +2,18 @@
 
 import json
 import os
+import re
 import shlex
 from contextlib import nullcontext
 from pathlib import Path
 
 import duckdb
+import polars as pl
 import pytest
 
 import bufferhouse
 from bufferhouse.errors import UsageError, WarehouseError
+from bufferhouse.paths import CHECKOUT
 from bufferhouse.query.door import door
 from bufferhouse.warehouse import copy, retention
 from bufferhouse.warehouse.address import LakeAddress
@@ -154,6 +157,16 @@ def test_export_writes_what_was_ingested(lake, fleet, tmp_path):
     assert 5 == len(written)
     with bufferhouse.connect(str(lake)) as con:
         assert (126,) == con.execute("SELECT COUNT(*) FROM raw.dumps").fetchone()
+
+
+def test_a_cursor_finds_marts_as_the_page_on_notebooks_says(lake):
+    """It knows neither the search path nor the database of the connection, which a lake is not by itself."""
+    page = (CHECKOUT / "docs" / "notebooks.md").read_text(encoding="utf-8")
+    _, of_lake = re.findall(r'pl\.read_database\("(.*?)", con\)', page)
+    assert of_lake.removeprefix("FROM ") in " ".join(bufferhouse.connect.__doc__.split())
+    with bufferhouse.connect(str(lake)) as con:
+        expected, found = con.sql("FROM peak_memory").pl(), pl.read_database(of_lake, con)
+    assert expected.sort("dump_id", "memory_space").equals(found.sort("dump_id", "memory_space"))
 
 
 def test_stats_count_what_is_in_a_lake(lake, example_warehouse):
