@@ -24,8 +24,10 @@ from bufferhouse.report.text.figures import printable
 MOVER = (
     "status", "program_id", "program_name", "program_label", "platform", "compile_target", "memory_space",
     "is_relevant", "before_bytes", "after_bytes", "delta_bytes", "change_percent", "main_cause_label",
-    "main_cause_bytes", "main_cause_said", "change_said", "guess", "program_link",
+    "main_cause_bytes", "main_cause_said", "change_said", "guess", "program_link", "before_program_id",
+    "before_program_name",
 )  # fmt: skip
+_IDS = ("program_id", "before_program_id")  # which are text in a file
 _MOVERS = "movers.json"
 
 
@@ -71,7 +73,7 @@ class Steps:
         try:
             found = json.loads(target.read(beside(address, _MOVERS)) or b"")
             movers = [dict(zip(found["columns"], row, strict=True)) for row in found["rows"]]
-            self._movers[address] = [{**row, "program_id": int(row["program_id"])} for row in movers]
+            self._movers[address] = [row | {name: row[name] and int(row[name]) for name in _IDS} for row in movers]
         except (ValueError, KeyError, TypeError):
             return False
         return True
