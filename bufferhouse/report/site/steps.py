@@ -20,6 +20,7 @@ from bufferhouse.report.site.manifest import Manifest, code, fingerprint
 from bufferhouse.report.site.sources import source_links
 from bufferhouse.report.site.target import Target
 from bufferhouse.report.text.figures import printable
+from bufferhouse.report.text.github import place_of
 
 MOVER = (
     "status", "program_id", "program_name", "program_label", "platform", "compile_target", "memory_space",
@@ -115,11 +116,7 @@ class Steps:
         link = source_links(self._source_url, step.after["git_revision"])
         if not self._source_url:
             return comparison.answers["compare_causes"]
-        rows = []
-        for row in comparison.causes:
-            file, _, line = (row["source"] or "").rpartition(":")
-            rows.append({**row, "source_link": link(file or None, int(line)) if line.isdigit() else None})
-        return Answer.of(rows)
+        return Answer.of([{**row, "source_link": link(*place_of(row["source"]))} for row in comparison.causes])
 
 
 def _is_mover(row: Record) -> bool:
