@@ -10,7 +10,7 @@ from bufferhouse.report.compare.data import Comparison
 from bufferhouse.report.compare.donations import donation_section
 from bufferhouse.report.compare.flags import flag_section
 from bufferhouse.report.compare.joined import with_guesses
-from bufferhouse.report.compare.records import KEY, exactly, key_of
+from bufferhouse.report.compare.records import KEY, exactly
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_heading, space_key, space_title
 from bufferhouse.report.text.sections import Section
@@ -175,10 +175,11 @@ def subtitle(comparison: Comparison, *, exact: bool = False) -> list[str]:
 def _capacity_lines(comparison: Comparison, shown: Callable[[int], str]) -> list[str]:
     """Return a line for each run of which the capacity is known: the program that reserves most, and how much it is."""
     lines = []
-    labels = {key_of(record): record["program_label"] for record in comparison.programs}
+    records = comparison.by_key
     for place, side in enumerate((comparison.before, comparison.after)):
         sizes = [
-            (row.on_device[place] or 0, labels[row.key], (row.before, row.after)[place]) for row in comparison.rows
+            (row.on_device[place] or 0, records[row.key]["program_label"], (row.before, row.after)[place])
+            for row in comparison.rows
         ]
         if side["capacity_bytes"] and sizes and max(sizes)[0]:
             size, label, own = max(sizes)
