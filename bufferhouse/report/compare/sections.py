@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from bufferhouse.compare import groups
 from bufferhouse.compare.pairing import CHANGES, RESHAPED
 from bufferhouse.compare.rollup import rolled_up
 from bufferhouse.errors import counted
@@ -10,7 +11,7 @@ from bufferhouse.report.compare.data import Comparison
 from bufferhouse.report.compare.donations import donation_section
 from bufferhouse.report.compare.flags import flag_section
 from bufferhouse.report.compare.joined import with_guesses
-from bufferhouse.report.compare.records import KEY, exactly
+from bufferhouse.report.compare.records import KEY, exactly, key_of
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_heading, space_key, space_title
 from bufferhouse.report.text.sections import Section
@@ -327,9 +328,8 @@ def _biggest(changed: Sequence[Record]) -> list[Record]:
 
 
 def cause_section(row: Record, causes: Sequence[Record], *, exact: bool) -> Section:
-    """Return why one program changed in one memory space; `causes` may hold causes of other programs, too."""
+    """Return why one program changed in one memory space."""
     where = {name: row[name] for name in KEY}
-    causes = [one for one in causes if all(one[name] == value for name, value in where.items())]
     space = space_title(row["platform"], row["memory_space"])
     heading = f"Why {printable(row['program_label'], 80)} changed in {space}"
     shown = [column for column in _CAUSES if any(one[column.name] is not None for one in causes)]
@@ -390,13 +390,14 @@ def compare_sections(
     changed = [section for section in statuses if section.where["status"] in (RESHAPED, "changed")]
     others = [section for section in statuses if section.where["status"] not in (RESHAPED, "changed")]
     chosen = explained(comparison) if explain is None else explain
+    causes = groups.by(key_of, comparison.causes)
     return [
         first,
         *flag_section(comparison.flags),
         *donation_section(comparison.lost_donations),
         *totals_section(comparison, exact=exact),
         *changed,
-        *(cause_section(row, comparison.causes, exact=exact) for row in chosen),
+        *(cause_section(row, causes.get(key_of(row), []), exact=exact) for row in chosen),
         *rollup_section(comparison, by),
         *others,
     ]
