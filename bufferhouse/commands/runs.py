@@ -229,7 +229,7 @@ def rejects_bare(
     Example: bufferhouse rejects
     """
     if context.invoked_subcommand is None:
-        rejects_ls(warehouse, every, wait, output_format)
+        rejects_ls(warehouse=warehouse, every=every, wait=wait, output_format=output_format)
     elif warehouse is not None or every or wait or output_format != "table":
         say(f"bufferhouse: expected options behind the verb: bufferhouse rejects {context.invoked_subcommand} …")
         raise typer.Exit(2)

@@ -38,7 +38,8 @@ class Compared:
 
     `before` and `after` hold all sizes; None on the side that lacks the program. The bytes of `causes` sum to
     `delta_bytes` unless it is None. `peaks` and `at_peaks` are None where no moments were compared. `on_device` is what
-    the dumps before and after reserve in all memory spaces that lie in the memory of their device, in space 0 alone.
+    the dumps before and after reserve in all memory spaces that lie in the memory of their device, in the first space
+    that either has alone: in nearly all space 0.
     """
 
     pair: Pair
@@ -183,7 +184,11 @@ def compare_pairs(
     for pair in pairs:
         dump_ids = [dump.dump_id for dump in (pair.before, pair.after) if dump]
         spaces = sizes.memory_spaces(*dump_ids)
-        rows += [_judged(pair, space, sizes, metric) for space in spaces if memory_space in (None, space)]
+        rows += [
+            _judged(pair, space, sizes, metric, is_first=space == spaces[0])
+            for space in spaces
+            if memory_space in (None, space)
+        ]
     changed = [row for row in rows if _has_changed(row)]
     taken_apart = [] if metric == "footprint" else [row for row in changed if not row.reason]
     values = _read({dump.dump_id for row in taken_apart for dump in (row.pair.before, row.pair.after)}, con)
@@ -191,7 +196,7 @@ def compare_pairs(
     return sorted(rows, key=_order)
 
 
-def _judged(pair: Pair, memory_space: int, sizes: SizesOfDumps, metric: str) -> Compared:
+def _judged(pair: Pair, memory_space: int, sizes: SizesOfDumps, metric: str, *, is_first: bool) -> Compared:
     before = sizes.of(pair.before.dump_id, memory_space) if pair.before else None
     after = sizes.of(pair.after.dump_id, memory_space) if pair.after else None
     before_bytes = metric_bytes(before, metric) if before else None
@@ -211,9 +216,7 @@ def _judged(pair: Pair, memory_space: int, sizes: SizesOfDumps, metric: str) -> 
     else:
         # Without a known peak, equal other sizes do not prove that nothing changed.
         status = NOT_COMPARED if reason else UNCHANGED
-    on_device = tuple(
-        sizes.on_device(dump.dump_id, dump.platform) if dump and memory_space == 0 else None for dump in pair[:2]
-    )
+    on_device = tuple(sizes.on_device(dump.dump_id, dump.platform) if dump and is_first else None for dump in pair[:2])
     return Compared(
         pair, memory_space, pair.change or status, reason, before, after, before_bytes, after_bytes, on_device=on_device
     )

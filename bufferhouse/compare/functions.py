@@ -44,9 +44,9 @@ class _Couple(NamedTuple):
     is_ambiguous: bool
 
 
-def lone_dumps(pairs: Iterable[Pair]) -> list[int]:
+def lone_dumps(pairs: Sequence[Pair]) -> list[int]:
     """Return the dumps whose op_names `join` needs: of programs that only one of the runs has."""
-    gone, new = _alone(list(pairs))
+    gone, new = _alone(pairs)
     return [dumps[0].dump_id for side in (gone, new) for dumps in side.values()] if gone and new else []
 
 

@@ -74,7 +74,7 @@ class Headroom(NamedTuple):
         return int(self.device_memory_bytes * (1 - Fraction(repr(self.share))))
 
     def lacks(self, row: Compared) -> bool:
-        """Return whether a row takes more, whether it grew or not; all that lies on the device stands in space 0."""
+        """Return whether a row takes more, whether it grew or not; all that lies on the device stands in one space."""
         taken = row.on_device[1]
         return taken is not None and taken > self.most_bytes
 

@@ -1,6 +1,6 @@
 """Facts beside the causes: whether the peak moved, and how many values start in another order."""
 
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -84,6 +84,6 @@ def _longest_rising(numbers: Iterable[int]) -> int:
     """Return the length of the longest subsequence that never decreases."""
     tails: list[int] = []
     for number in numbers:
-        place = bisect_left(tails, number + 1)
+        place = bisect_right(tails, number)
         tails[place : place + 1] = [number]
     return len(tails)

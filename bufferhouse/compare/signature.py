@@ -1,7 +1,7 @@
 """What changed between two entry signatures, in words."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -92,9 +92,16 @@ def changed_shapes(before: Sequence[str], after: Sequence[str]) -> Counter[tuple
             come[other] -= count
     if len(before) == len(after):
         # As many as before: what is left has become what is left, whatever its rank.
-        olds, news = ([leaf for leaf in side if leaf in left] for side, left in ((before, +gone), (after, +come)))
-        found.update(zip(olds, news, strict=False))
+        found.update(zip(_left(before, gone), _left(after, come), strict=True))
     return found
+
+
+def _left(leaves: Sequence[str], counts: Counter[str]) -> Iterator[str]:
+    """Yield leaves in their order, each as often as it is counted."""
+    for leaf in leaves:
+        if counts[leaf]:
+            counts[leaf] -= 1
+            yield leaf
 
 
 def _unlikeness(before: str, after: str) -> int | None:

@@ -291,7 +291,7 @@ def _other_endings(
     if not seen:
         return Counter()
     gone = set(seen) - {(dump.run_name, dump.relative_path) for dump in discovery.dumps}
-    return Counter(run for run, _ in gone)
+    return Counter(run for run, _ in sorted(gone))
 
 
 _NEVER_SEEN, _KNOWN, _REFUSED, _OTHER_FILES_BESIDE = range(4)
@@ -407,16 +407,17 @@ def _follow_renames(warehouse: Warehouse, discovery: Discovery, roots: Mapping[s
         and names_there.get(run.root) not in {None, *discovery.runs}
     }
     files = warehouse.known_files(names.values(), __version__) if names else {}
-    same = {
+    known = {
         dump.run_name
         for dump in (discovery.dumps if names else ())
         if dump.run_name in names
         and files.get((names[dump.run_name], dump.relative_path), ())[:2] == (dump.size_bytes, dump.mtime_ns)
     }
-    for name in same:
+    same = {name: there for name, there in names.items() if name in known}
+    for name, there in same.items():
         if not discovery.runs[name].is_named_by_place:
-            summary.other_names[names[name]] = name
-    _rename(discovery, {name: names[name] for name in same})
+            summary.other_names[there] = name
+    _rename(discovery, same)
 
 
 def _rename(discovery: Discovery, names: Mapping[str, str]) -> None:

@@ -23,7 +23,7 @@ PROGRAMS = """
     LEFT JOIN (
         SELECT program_id, MAX(reserved_bytes) AS reserved_bytes FROM marts.memory_space_trend_v1 GROUP BY program_id
     ) AS t ON o.program_id = t.program_id
-    GROUP BY o.program_id ORDER BY most_reserved_bytes DESC NULLS LAST, program_name
+    GROUP BY o.program_id ORDER BY most_reserved_bytes DESC NULLS LAST, program_name, o.program_id
 """
 _COLUMNS = """
     SELECT column_name, data_type, COALESCE(comment, '') AS meaning

@@ -10,6 +10,7 @@ _NO_MATTER = re.compile(
     r"|^(?:v|vmodule|logtostderr|alsologtostderr|stderrthreshold|logbuflevel|logbufsecs)$"
     r"|(?:_|^)(?:dir|directory|cache_file|cache_path|cache_dirs)$"
 )
+_WORD = re.compile(r"(?:'[^']*'|[^ ])+")  # of `effective_flags`; a quote may be one that is never closed
 
 
 def effective_flags(xla_flags: str | None) -> str | None:
@@ -24,7 +25,7 @@ def effective_flags(xla_flags: str | None) -> str | None:
         words = shlex.split(xla_flags)
     except ValueError:  # a quote that is never closed
         words = xla_flags.split()
-    if any(not word.startswith("-") for word in words[:1]):
+    if words and not words[0].startswith("-"):
         return None
     given: dict[str, str] = {}
     for word in words:
@@ -36,7 +37,7 @@ def effective_flags(xla_flags: str | None) -> str | None:
 
 def differing(before: str, after: str) -> tuple[list[str], list[str]]:
     """Return the flags of `effective_flags` that only the one side has, and those that only the other has."""
-    then, now = before.split(), after.split()
+    then, now = _WORD.findall(before), _WORD.findall(after)
     return [word for word in then if word not in now], [word for word in now if word not in then]
 
 

@@ -130,10 +130,11 @@ def names_by_place(roots: Iterable[str], taken: Collection[str] = ()) -> dict[st
     """Return a name for each run that only its directory names, no two alike and none that is taken.
 
     A run is called like its directory, without the last parts that say nothing (GENERIC_NAMES), and one at the top of
-    an archive like the archive. As many parents stand before it as it takes to tell the runs apart.
+    an archive like the archive. As many parents stand before it as it takes to tell the runs apart; where all of them
+    do not, its whole path is its name.
     """
     parts = {root: _telling_parts(root) for root in dict.fromkeys(roots)}
-    alike = Counter(map(tuple, parts.values()))  # such as r.tar beside r.tar.gz
+    alike = Counter(map(tuple, parts.values()))  # such as r.tar beside r.tar.gz, and x beside x/dump
     parts = {root: _telling_parts(root, is_whole=alike[tuple(found)] > 1) for root, found in parts.items()}
     depths = dict.fromkeys(parts, 1)
     while True:
@@ -149,13 +150,16 @@ def names_by_place(roots: Iterable[str], taken: Collection[str] = ()) -> dict[st
             if root and depths[root] < len(parts[root])
         ]
         if not longer:
-            return names
+            return {root: name if len(owners[name]) == 1 else root for root, name in names.items()}
         for root in longer:
             depths[root] += 1
 
 
 def _telling_parts(root: str, *, is_whole: bool = False) -> list[str]:
-    """Return the parts of a name from the first to the last; `is_whole` keeps the ending of an archive."""
+    """Return the parts of a name from the first to the last.
+
+    `is_whole` keeps the ending of an archive, and last parts that say nothing; these stay where no part says more, too.
+    """
     place, inside = split_at_archive(root)
     if inside is None:
         parts = place.split("/")
@@ -166,9 +170,9 @@ def _telling_parts(root: str, *, is_whole: bool = False) -> list[str]:
         parts = [*archive.split("/"), *inside.split("/")]
     parts = [part for part in parts if part]
     end = len(parts)
-    while end and parts[end - 1].lower() in GENERIC_NAMES:
+    while not is_whole and end and parts[end - 1].lower() in GENERIC_NAMES:
         end -= 1
-    return parts[:end] or parts[-1:] or ["run"]
+    return parts[:end] or parts or ["run"]
 
 
 def make_run(

@@ -253,7 +253,7 @@ class Tabulator:
             "live_ranges": self._live_ranges(names),
             "peak_buffers": self._peak_buffers(names),
             "protos": _transposed("protos", self.protos),
-            "shapes": self._shapes(),
+            "shapes": shape_columns(self.shape_rows),
         }
         return Batch({table: frame_of(table, cells) for table, cells in columns.items()})
 
@@ -349,9 +349,6 @@ class Tabulator:
         k, counts = self.dumps.peak_buffers, self.dumps.rows["peak_buffers"]
         keys = self._keys(counts), _ordinals(counts), names.peak_buffers
         return (*keys, k.shape_index, k.listed_bytes, k.cumulative_bytes)
-
-    def _shapes(self) -> Columns:
-        return shape_columns(self.shape_rows)
 
     def _dump_rows(self) -> list[tuple]:
         a = self.dumps.allocations

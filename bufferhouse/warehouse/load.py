@@ -265,7 +265,7 @@ def _add_runs(warehouse: Warehouse, runs: Mapping[str, Run], names: set[str]) ->
     """Add the runs that a warehouse has not seen; return the number of each."""
     if not names:
         return {}
-    new = sorted(names, key=list(runs).index)
+    new = [name for name in runs if name in names]
     numbers = dict(zip(new, warehouse.run_numbers(new), strict=True))
     insert(warehouse, "runs", [tuple(runs[name].row(number).values()) for name, number in numbers.items()])
     return numbers

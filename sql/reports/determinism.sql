@@ -114,6 +114,8 @@ ORDER BY
     most_reserved_bytes DESC,
     program_name ASC,
     program_id ASC,
+    compile_target ASC,
     memory_space ASC,
     least_run_name ASC,
-    most_run_name ASC
+    most_run_name ASC,
+    effective_flags ASC

@@ -399,6 +399,19 @@ def test_headroom_counts_all_that_lies_on_the_device(tmp_path: Path, target: str
         assert (on_device > 100) == (f" {on_device} B" in text.partition("Too little headroom")[2].partition("\n\n")[0])
 
 
+def test_headroom_is_judged_without_an_allocation_in_space_0(tmp_path: Path):
+    """A GPU that labels all buffers of a program has them on its device all the same: in the first space they stand."""
+    for run in ("a", "b"):
+        (tmp_path / run).mkdir()
+        name = "module_0001.jit_f.sm_9.0a_gpu_after_optimizations-buffer-assignment.txt"
+        headers = [f", color {color}, preallocated-temp" for color in (1, 2)]
+        (tmp_path / run / name).write_bytes(dump_text([Slot(0, 2, 0, 60, 0), Slot(0, 2, 0, 50, 1)], headers))
+        (tmp_path / run / "run.json").write_text('{"device_memory_bytes": 100}')
+    said = call("compare", "a", "b", "--fail-over", "5%", "--headroom", "0%", "--format", "json", "--from", tmp_path)
+    tight = [(row["memory_space"], row["after_device_bytes"]) for row in json.loads(said.out)["gate"]["tight"]]
+    assert ([(1, 110)], 1) == (tight, said.code)
+
+
 def test_headroom_is_not_asked_for_where_nobody_looks(own_warehouse):
     """Headroom is that of memory space 0: a gate on another one alone would pass whatever a program takes."""
     runs = ["tpu-v5e-jaxlib-0.4.38-libtpu-0.0.8", "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33"]

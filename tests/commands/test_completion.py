@@ -16,13 +16,16 @@ from tests.command_line import call
 def proposed(own_warehouse, tmp_path):
     """A function that returns what bash is told behind some words, the last of which is incomplete."""
 
-    def ask(*words: str, warehouse=own_warehouse) -> list[str]:
+    def ask(*words: str, warehouse=own_warehouse, **variables: str) -> list[str]:
         line = " ".join(["bufferhouse", *words])
         asked = {"_BUFFERHOUSE_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words))}
         there = {"BUFFERHOUSE_WAREHOUSE": str(warehouse), "XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": str(CHECKOUT)}
         code = "import sys; sys.argv[0] = 'bufferhouse'; from bufferhouse.cli import main; main()"
         done = subprocess.run(
-            [sys.executable, "-c", code], env={**os.environ, **asked, **there}, capture_output=True, text=True
+            [sys.executable, "-c", code],
+            env={**os.environ, **asked, **there, **variables},
+            capture_output=True,
+            text=True,
         )
         assert "" == done.stderr
         return done.stdout.split()
@@ -48,6 +51,11 @@ def test_what_is_kept_is_renewed_when_the_warehouse_changes(proposed, own_wareho
     assert 0 == call("runs", "rename", "seeds", "a-new-name", "--warehouse", own_warehouse).code
     assert ["a-new-name"] == proposed("compare", "a-new")
     assert ["latest", "previous"] == sorted(proposed("compare", "", warehouse="/nowhere.duckdb"))
+
+
+def test_a_user_without_a_home_is_proposed_the_same(proposed):
+    """As in a container whose user has no entry: there is no cache then, and the warehouse is asked each time."""
+    assert ["jaxlib-0.10.0"] == proposed("compare", "jaxlib-0.10", XDG_CACHE_HOME="", HOME="~")
 
 
 def test_names_that_a_shell_would_obey_are_not_proposed(proposed, own_warehouse):

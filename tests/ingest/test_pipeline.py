@@ -105,6 +105,21 @@ def test_files_that_were_compressed_since_they_were_seen_are_told(warehouse, tmp
     assert "other_endings" not in ingested(warehouse, tmp_path / "run")[1]
 
 
+def test_what_is_said_of_runs_stands_in_the_order_of_the_runs(warehouse, tmp_path):
+    """The same ingest says the same in the same order: lines are compared, and kept as logs."""
+    names = [f"run{number}" for number in range(8)]
+    paths = [path for name in names for path in write_dumps(tmp_path / "fleet" / name, [int(name[3:])])]
+    assert 0 == ingested(warehouse, tmp_path / "fleet")[0]
+    for name in names:
+        (tmp_path / "fleet" / name / "run.json").write_text(json.dumps({"run_name": f"job-{name}"}))
+    assert names == list(ingested(warehouse, tmp_path / "fleet", "--plan")[1]["other_names"])
+    for name, path in zip(names, paths, strict=True):
+        (tmp_path / "fleet" / name / "run.json").unlink()
+        path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+    assert names == list(ingested(warehouse, tmp_path / "fleet", "--plan")[1]["other_endings"])
+
+
 def test_keys_of_a_run_file_that_are_not_read_are_told(warehouse, tmp_path):
     """Once, when the run is new: a misspelt key would lose what it says, and the rest of the file is read."""
     for name, keys in {"run": {"complier": "jaxlib", "job": 7}, "other": {"owner": [1]}, "plain": {}}.items():

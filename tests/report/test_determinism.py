@@ -131,6 +131,16 @@ def test_other_flags_or_sources_are_another_thing(twice: Path, column: str):
     assert [] == found(twice)
 
 
+def test_targets_of_one_program_stand_in_their_order(warehouse: Path):
+    """Rows that are equal in bytes and runs differ in what they were compiled for, and are sorted by that."""
+    small, large = ({"combined": small_dump(number)} for number in (1, 9))
+    targets = [f"sm_{number}.0_gpu" for number in range(4, 10)]
+    for target in targets:
+        with writing(warehouse) as writer:
+            load_runs(writer, {"run": [small, large]}, target)
+    assert [f"sm_{number}.0" for number in range(4, 10)] == [row["compile_target"] for row in found(warehouse)]
+
+
 def test_without_a_version_a_run_is_compared_with_itself(warehouse: Path):
     """Two runs that say no compiler may be of two; two dumps of one run are of one. Equal findings are one row."""
     small, large = ({"combined": small_dump(number)} for number in (1, 9))

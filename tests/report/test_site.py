@@ -543,6 +543,28 @@ def test_an_accept_file_and_later_runs_decide_the_state_of_growth(example_wareho
     assert all(row["newest_bytes"] > row["before_bytes"] for row in states["new"])
 
 
+def test_an_accept_file_knows_a_renamed_program_by_its_former_name(tmp_path: Path, begun: Callable):
+    """As the gate does: who accepted its growth before it was renamed has accepted it."""
+    warehouse, folder = tmp_path / "own.duckdb", begun("site")
+    for name, program, size in (("before", "jit_old", 64), ("after", "jit_new", 96)):
+        (tmp_path / name).mkdir()
+        text = dump_text([Slot(0, 2, 0, 16), Slot(1, 2, 16, size)])
+        text = text.replace(b"custom-call()", b'custom-call(), metadata={op_name="layer/dot"}')
+        (tmp_path / name / f"module_0001.{program}.cpu_after_optimizations-buffer-assignment.txt").write_bytes(text)
+    run_ingest([str(tmp_path / "before"), str(tmp_path / "after")], warehouse)
+    built(warehouse, folder, Wishes(None, (Accepted("jit_old", 0, 1 << 10, "wanted"),)))
+    [found] = [
+        answers["triage_movers"]
+        for path in (folder / "triage").glob("*.json")
+        for answers in [json.loads(path.read_text())["answers"]]
+        if "triage_movers" in answers
+    ]
+    [mover] = [dict(zip(found["columns"], row, strict=True)) for row in found["rows"]]
+    assert ("renamed", 32, "accepted", "wanted") == tuple(
+        mover[name] for name in ("status", "delta_bytes", "state", "why")
+    )
+
+
 def test_the_index_counts_new_growth_as_the_page_it_leads_to(site: Path):
     """Each upgrade with relevant growth, with the programs that are new on its own page."""
     found = re.findall(r'<a href="(triage/[^"]+)"><bdi>.*: (\d+) new, at most', (site / "index.html").read_text())

@@ -1,6 +1,7 @@
 """What moved, as the index of a site says it: the same as the histories, the comparisons and the gate say."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -59,6 +60,23 @@ def test_the_figures_of_a_step_warn_as_its_page_does(warehouse: Path, tmp_path: 
     [note] = json.loads(page.with_suffix(".json").read_text())["notes"]
     assert note.startswith("Dumps of the run after were refused: ")
     assert note in page.read_text()
+
+
+def test_a_cause_with_a_file_and_no_line_leads_to_the_file(warehouse: Path, tmp_path: Path, begun: Callable):
+    """Where the address needs no line, as the pages of programs have it."""
+    for run, dump in (("r1", CNN), ("r2", LATER_CNN)):
+        (tmp_path / run).mkdir()
+        (tmp_path / run / dump.name).write_text(re.sub(r" source_line=\d+", "", dump.read_text()))
+    assert 0 == call("ingest", tmp_path / "r1", tmp_path / "r2", "--warehouse", warehouse).code
+    folder = begun("site")
+    with asked(warehouse) as con:
+        build_from(con, target_of(str(folder)), Wishes("https://code.example/{file}"))
+    [page] = (folder / "compare").glob("*..*.html")
+    causes = json.loads(page.with_suffix(".json").read_text())["answers"]["compare_causes"]
+    source, link = (causes["columns"].index(name) for name in ("source", "source_link"))
+    links = {row[source]: row[link] for row in causes["rows"] if row[source]}
+    assert links
+    assert {file: f"https://code.example/{file.lstrip('/')}" for file in links} == links
 
 
 def movers_of(warehouse: Path, folder: Path, *, is_forced: bool = False) -> list[tuple]:

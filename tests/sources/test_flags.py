@@ -2,7 +2,7 @@
 
 import pytest
 
-from bufferhouse.sources.flags import effective_flags
+from bufferhouse.sources.flags import differing, effective_flags
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,16 @@ from bufferhouse.sources.flags import effective_flags
 def test_flags_about_places_dumps_and_logs_are_no_part_of_the_same_flags(given, expected):
     """In the order of names, the last of each; what is read to compile with it stays; a file of flags is unknown."""
     assert expected == effective_flags(given)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("--xla_a=1 --xla_b", "--xla_b --xla_c", (["--xla_a=1"], ["--xla_c"])),
+        ("--xla_p='a b' --xla_q", "--xla_p='a c' --xla_q", (["'--xla_p=a b'"], ["'--xla_p=a c'"])),
+        ("--xla_a='open --xla_b", "--xla_b", (["--xla_a='open"], [])),
+    ],
+)
+def test_a_flag_with_a_space_in_it_differs_as_a_whole(before, after, expected):
+    """What stands in quotes is one flag."""
+    assert expected == differing(effective_flags(before), effective_flags(after))

@@ -45,6 +45,8 @@ def write_run(directory: Path, facts: dict | None, *names: str) -> Path:
         (["/nightly", "/b/nightly"], ["nightly", "b/nightly"]),
         (["/jobs/xla.targets/n1.tar.gz!", "/jobs/jit.target.tgz!"], ["n1", "jit.target"]),
         (["/jobs/r.tar!", "/jobs/r.tar.gz!", "/jobs/r"], ["r.tar", "r.tar.gz", "r"]),
+        (["/jobs/x", "/jobs/x/dump", "/jobs/y", "/jobs/y/dump"], ["x", "x/dump", "y", "y/dump"]),
+        (["/tmp/dump", "/data/dump", "/dump"], ["tmp/dump", "data/dump", "dump"]),
     ],
 )
 def test_the_names_of_runs(roots, names):
@@ -53,8 +55,18 @@ def test_the_names_of_runs(roots, names):
 
 
 def test_a_name_that_is_taken_is_given_to_no_other_run():
-    """One that was given stands; who is called like it takes a parent along."""
+    """One that was given stands; who is called like it takes a parent along, and where it has none its whole path."""
     assert {"/b/nightly": "b/nightly"} == names_by_place(["/b/nightly"], {"nightly"})
+    assert {"/dumps": "/dumps"} == names_by_place(["/dumps"], {"dumps"})
+
+
+def test_dumps_beside_a_folder_of_dumps_are_two_runs(tmp_path, warehouse):
+    """One is called by what says nothing about the other: nobody has to name them."""
+    write_run(tmp_path / "job", None, PLAIN)
+    write_run(tmp_path / "job" / "dump", None, PLAIN, "other-buffer-assignment.txt")
+    assert 0 == call("ingest", tmp_path, "--warehouse", warehouse).code
+    found = rows(warehouse, "SELECT run_name, dump_count FROM marts.runs ORDER BY ALL")
+    assert [("dump", 2), ("job", 1)] == found
 
 
 def test_a_hundred_directories_of_one_name_are_ingested_by_one_command(tmp_path, warehouse):

@@ -68,7 +68,8 @@ def test_a_second_writer_is_told_who_holds_the_warehouse(warehouse, holder, dump
 def test_whoever_finds_the_warehouse_in_use_is_told_what_waits_there(warehouse, holder):
     """A verb by its option, a notebook by its argument; an agent, who has neither, is told to try again."""
     busy = "; try again later"
-    assert call("runs", "ls", "--warehouse", warehouse).err.endswith(f"{busy}, or wait with --wait SECONDS\n")
+    for words in (("runs", "ls"), ("rejects",)):
+        assert call(*words, "--warehouse", warehouse).err.endswith(f"{busy}, or wait with --wait SECONDS\n")
     for ask in (partial(bufferhouse.connect, warehouse), partial(bufferhouse.program, "jit_step", warehouse=warehouse)):
         with pytest.raises(WarehouseBusy) as told:
             ask()

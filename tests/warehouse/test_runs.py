@@ -10,6 +10,7 @@ import pytest
 
 from tests.command_line import call
 from tests.ingests import ingest, write_dumps
+from tests.synthetic import Slot, dump_text
 from tests.warehouses import contents, counts, rows
 
 
@@ -269,3 +270,17 @@ def test_ls_is_ordered_by_time(example_warehouse):
     assert {"run_name": "seeds", "dumps": 5, "contents": 5}.items() <= next(
         row for row in found if row["run_name"] == "seeds"
     ).items()
+
+
+def test_programs_of_one_name_and_size_stand_in_the_order_of_their_ids(tmp_path):
+    """Nothing else tells them apart, and the same warehouse is listed in the same way each time."""
+    warehouse = tmp_path / "own.duckdb"
+    for number in range(1, 9):
+        shape = f"u8[{number}]"
+        header = f", parameter 0, shape |{shape}| at ShapeIndex {{}}"
+        text = dump_text([Slot(0, 2, 0, 64, shape=f"{shape}{{0}}")], [header])
+        (tmp_path / f"module_{number:04}.jit_f.cpu_after_optimizations-buffer-assignment.txt").write_bytes(text)
+    assert 0 == call("ingest", tmp_path, "--warehouse", warehouse).code
+    listed = json.loads(call("programs", "--warehouse", warehouse, "--format", "json").out)
+    ids = [program["program_id"] for program in listed]
+    assert (8, sorted(ids)) == (len(set(ids)), ids)

@@ -16,7 +16,7 @@ from bufferhouse.config.threshold import RELEVANT, Threshold
 from bufferhouse.query.statements import Answer, Record, ask
 from bufferhouse.report.compare.donations import donation_records
 from bufferhouse.report.compare.flags import flag_records
-from bufferhouse.report.compare.records import cause_records, program_records
+from bufferhouse.report.compare.records import cause_records, key_of, program_records
 from bufferhouse.report.opening import Origin, Reported, find_programs, find_run, opened
 from bufferhouse.sources.flags import differing, effective_flags
 from bufferhouse.warehouse.run_names import is_name
@@ -77,6 +77,11 @@ class Comparison(Reported):
     def programs(self) -> list[Record]:
         """The records of `compare_programs`."""
         return self.answers["compare_programs"].records
+
+    @property
+    def by_key(self) -> dict[tuple, Record]:
+        """The records of `compare_programs`, by the keys of `rows`."""
+        return {key_of(record): record for record in self.programs}
 
     @property
     def causes(self) -> list[Record]:

@@ -9,7 +9,6 @@ from bufferhouse.config.threshold import Threshold
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.data import Comparison
-from bufferhouse.report.compare.records import key_of
 from bufferhouse.report.compare.sections import METRIC_NAMES, exactly, title, warnings
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, sentence, some_of, space_title
@@ -34,7 +33,7 @@ _WHY = Column("why", "accepted because", rank=1, is_prose=True)
 
 def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *, exact: bool = False) -> list[Section]:
     """Return the sections of the verdict: offenders, what is not judged, headroom, accepted growth, stale entries."""
-    show = exactly if exact else dict
+    show, by_key = exactly if exact else dict, comparison.by_key
     offenders = [show(row) for row in offender_records(comparison, verdict)]
     least = limit.said(exact=exact)
     said = grown(offenders, least) if offenders else f"Nothing grew by {least}"
@@ -53,7 +52,7 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
     ]
     sections[0].lines.extend(f"{exceeded_line(row, entry)}." for row, entry in verdict.exceeded)
     if verdict.missing:
-        records = [show(_record(comparison, row)) for row in verdict.missing]
+        records = [show(by_key[row.key]) for row in verdict.missing]
         lines = [_missing(comparison, verdict)]
         sections.append(Section("Missing in the run after, and not judged", lines, _MISSING, records, "missing"))
     if verdict.tight:
@@ -63,11 +62,11 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
         columns = [*_columns(records), *_on_device(records)]
         sections.append(Section("Too little headroom", [said], columns, records, "tight"))
     if verdict.warned:
-        records = [show(_record(comparison, row)) for row in verdict.warned]
+        records = [show(by_key[row.key]) for row in verdict.warned]
         said = f"{grown(records, least, 'reshaped program')}, which is a warning here."
         sections.append(Section("Reshaped and grown", [said], _columns(records), records, "warned"))
     if verdict.accepted:
-        records = [{**show(_record(comparison, row)), "why": entry.why} for row, entry in verdict.accepted]
+        records = [{**show(by_key[row.key]), "why": entry.why} for row, entry in verdict.accepted]
         sections.append(Section("Accepted", [], [*_columns(records), _WHY], records, "accepted"))
     if verdict.stale:
         sections.append(Section("Stale in the accept file", [stale_line(entry) for entry in verdict.stale]))
@@ -91,7 +90,8 @@ def grown(records: Sequence[Record], least: str, thing: str = "program") -> str:
 
 def offender_records(comparison: Comparison, verdict: Verdict) -> list[Record]:
     """Return the records of `compare_programs` of the offenders."""
-    return [_record(comparison, row) for row in verdict.offenders]
+    by_key = comparison.by_key
+    return [by_key[row.key] for row in verdict.offenders]
 
 
 def _columns(records: Sequence[Record]) -> list[Column]:
@@ -103,6 +103,7 @@ def _columns(records: Sequence[Record]) -> list[Column]:
 
 def gate_object(comparison: Comparison, verdict: Verdict, limit: Threshold) -> Record:
     """Return the verdict for machines."""
+    by_key = comparison.by_key
     return {
         "is_passed": verdict.is_passed,
         "limit": limit._asdict(),
@@ -110,15 +111,14 @@ def gate_object(comparison: Comparison, verdict: Verdict, limit: Threshold) -> R
         "unknown_count": _unknown_count(comparison),
         "ignored_count": len(verdict.ignored),
         "offenders": offender_records(comparison, verdict),
-        "accepted": [{**_record(comparison, row), "why": entry.why} for row, entry in verdict.accepted],
+        "accepted": [{**by_key[row.key], "why": entry.why} for row, entry in verdict.accepted],
         "exceeded": [
-            {**_record(comparison, row), "up_to_bytes": entry.up_to_bytes, "why": entry.why}
-            for row, entry in verdict.exceeded
+            {**by_key[row.key], "up_to_bytes": entry.up_to_bytes, "why": entry.why} for row, entry in verdict.exceeded
         ],
         "stale": [entry._asdict() for entry in verdict.stale],
-        "warned": [_record(comparison, row) for row in verdict.warned],
+        "warned": [by_key[row.key] for row in verdict.warned],
         "tight": _tight_records(comparison, verdict),
-        "missing": [_record(comparison, row) for row in verdict.missing],
+        "missing": [by_key[row.key] for row in verdict.missing],
     }
 
 
@@ -129,20 +129,21 @@ def github_text(comparison: Comparison, verdict: Verdict, limit: Threshold) -> s
     refused or could not be read, or two kinds of device, and, for each program, of donations that are lost; notices of
     new programs, of those that are gone, and of the whole.
     """
-    lines = [annotation("error", gate_message(row, limit)) for row in offender_records(comparison, verdict)]
+    by_key, offenders = comparison.by_key, offender_records(comparison, verdict)
+    lines = [annotation("error", gate_message(row, limit)) for row in offenders]
     lines += [annotation("error", _tight(row, comparison)) for row in _tight_records(comparison, verdict)]
     if verdict.missing:
         lines.append(annotation("error", _missing(comparison, verdict)))
     if not verdict.compared_count:
         lines.append(annotation("error", _nothing(comparison)))
-    lines += [annotation("warning", gate_message(_record(comparison, row), limit)) for row in verdict.warned]
+    lines += [annotation("warning", gate_message(by_key[row.key], limit)) for row in verdict.warned]
     lines += [annotation("warning", exceeded_line(row, entry)) for row, entry in verdict.exceeded]
     lines += [annotation("warning", stale_line(entry)) for entry in verdict.stale]
     lines += [annotation("warning", note) for note in filter(None, [comparison.note, *warnings(comparison)])]
     lines += [annotation("warning", said) for said in _undonated(comparison)]
     lines += [annotation("notice", said) for said in _come_and_gone(comparison)]
     total = f"{title(comparison)}: {counted(verdict.compared_count, 'comparison')} of {METRIC_NAMES[comparison.metric]}"
-    over = counted(programs_of(offender_records(comparison, verdict)), "program")
+    over = counted(programs_of(offenders), "program")
     unknown = f", {unjudged}" if (unjudged := _unjudged(comparison, verdict)) else ""
     lines.append(annotation("notice", f"{total}{unknown}, {over} over {limit}, {len(verdict.accepted)} accepted"))
     return "\n".join(lines)
@@ -213,7 +214,8 @@ def _nothing(comparison: Comparison) -> str:
 
 def _missing(comparison: Comparison, verdict: Verdict) -> str:
     """Return the sentence about what a refused or unread dump of the run after may hold, and the way out."""
-    found = _programs_and_dumps([_record(comparison, row) for row in verdict.missing])
+    by_key = comparison.by_key
+    found = _programs_and_dumps([by_key[row.key] for row in verdict.missing])
     names = list(chain(*found.values()))
     said = " and ".join(counted(len(labels), thing) for thing, labels in found.items())
     # Of a path that could not be read nobody knows of which run its dumps are.
@@ -257,7 +259,8 @@ def gate_message(row: Record, limit: Threshold) -> str:
 
 def _tight_records(comparison: Comparison, verdict: Verdict) -> list[Record]:
     """Return the records of programs that leave too little room, with all that they reserve on the device."""
-    return [{**_record(comparison, row), "after_device_bytes": row.on_device[1]} for row in verdict.tight]
+    by_key = comparison.by_key
+    return [{**by_key[row.key], "after_device_bytes": row.on_device[1]} for row in verdict.tight]
 
 
 def _on_device(records: Sequence[Record]) -> list[Column]:
@@ -271,7 +274,3 @@ def _tight(row: Record, comparison: Comparison) -> str:
         f"{printable(row['program_label'], 120)}: {human_bytes(row['after_device_bytes'])} of "
         f"{human_bytes(comparison.after['device_memory_bytes'])} of the device, too little headroom"
     )
-
-
-def _record(comparison: Comparison, row: Compared) -> Record:
-    return next(record for record in comparison.programs if key_of(record) == row.key)

@@ -15,7 +15,7 @@ from bufferhouse.query.statements import Record, ask
 from bufferhouse.report.compare.flags import flag_objects, flags_said
 from bufferhouse.report.compare.joined import COLUMNS as JOINED
 from bufferhouse.report.compare.joined import with_guesses
-from bufferhouse.report.compare.records import cause_records, exactly, program_records
+from bufferhouse.report.compare.records import cause_records, exactly, key_of, program_records
 from bufferhouse.report.compare.sections import METRIC_NAMES, cause_section
 from bufferhouse.report.compare.text import with_causes
 from bufferhouse.report.opening import Origin, Reported, find_programs, opened
@@ -146,12 +146,14 @@ def _joined_sections(joined: Sequence[Joined], exact: bool) -> list[Section]:
     points, explained = [], []
     for step in joined:
         records, causes = _told(step.rows)
+        own = by(key_of, causes)
         for record in records:
             shown = exactly(record) if exact else record
             points.append({**shown, "run_name": step.after["run_name"], "previous_run_name": step.before["run_name"]})
             if record["delta_bytes"]:
                 program, run = printable(record["program_label"], 60), printable(step.after["run_name"], 60)
-                section = replace(cause_section(record, causes, exact=exact), title=f"Why {program} of {run} differs")
+                section = cause_section(record, own.get(key_of(record), []), exact=exact)
+                section = replace(section, title=f"Why {program} of {run} differs")
                 explained.append((abs(record["delta_bytes"]), section))
     if not points:
         return []

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from bufferhouse.compare import groups
 from bufferhouse.compare.pairing import CHANGES, RESHAPED
 from bufferhouse.compare.rollup import rolled_up
 from bufferhouse.errors import counted
@@ -175,10 +176,11 @@ def subtitle(comparison: Comparison, *, exact: bool = False) -> list[str]:
 def _capacity_lines(comparison: Comparison, shown: Callable[[int], str]) -> list[str]:
     """Return a line for each run of which the capacity is known: the program that reserves most, and how much it is."""
     lines = []
-    labels = {key_of(record): record["program_label"] for record in comparison.programs}
+    records = comparison.by_key
     for place, side in enumerate((comparison.before, comparison.after)):
         sizes = [
-            (row.on_device[place] or 0, labels[row.key], (row.before, row.after)[place]) for row in comparison.rows
+            (row.on_device[place] or 0, records[row.key]["program_label"], (row.before, row.after)[place])
+            for row in comparison.rows
         ]
         if side["capacity_bytes"] and sizes and max(sizes)[0]:
             size, label, own = max(sizes)
@@ -326,9 +328,8 @@ def _biggest(changed: Sequence[Record]) -> list[Record]:
 
 
 def cause_section(row: Record, causes: Sequence[Record], *, exact: bool) -> Section:
-    """Return why one program changed in one memory space; `causes` may hold causes of other programs, too."""
+    """Return why one program changed in one memory space."""
     where = {name: row[name] for name in KEY}
-    causes = [one for one in causes if all(one[name] == value for name, value in where.items())]
     space = space_title(row["platform"], row["memory_space"])
     heading = f"Why {printable(row['program_label'], 80)} changed in {space}"
     shown = [column for column in _CAUSES if any(one[column.name] is not None for one in causes)]
@@ -389,13 +390,14 @@ def compare_sections(
     changed = [section for section in statuses if section.where["status"] in (RESHAPED, "changed")]
     others = [section for section in statuses if section.where["status"] not in (RESHAPED, "changed")]
     chosen = explained(comparison) if explain is None else explain
+    causes = groups.by(key_of, comparison.causes)
     return [
         first,
         *flag_section(comparison.flags),
         *donation_section(comparison.lost_donations),
         *totals_section(comparison, exact=exact),
         *changed,
-        *(cause_section(row, comparison.causes, exact=exact) for row in chosen),
+        *(cause_section(row, causes.get(key_of(row), []), exact=exact) for row in chosen),
         *rollup_section(comparison, by),
         *others,
     ]

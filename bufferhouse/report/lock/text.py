@@ -18,7 +18,7 @@ from bufferhouse.query.statements import Answer, Record
 from bufferhouse.redaction import shell_word
 from bufferhouse.report.compare.data import Comparison
 from bufferhouse.report.compare.gate import gate_message, gate_object, gate_sections, programs_of
-from bufferhouse.report.compare.records import key_of, program_records
+from bufferhouse.report.compare.records import program_records
 from bufferhouse.report.site.addresses import function_address
 from bufferhouse.report.site.sources import source_links
 from bufferhouse.report.text.columns import Column
@@ -130,7 +130,7 @@ def lock_text(
 def lock_object(held: Held, judged: Judged, limit: Threshold, comparison: Comparison, name: str) -> Record:
     """Return the same for machines; the bytes of `causes` of a program sum to its `delta_bytes`."""
     by_key = {row.key: row for row in held.rows}
-    records = {key_of(record): record for record in comparison.programs}
+    records = comparison.by_key
     return {
         "lock": name,
         "is_passed": judged.is_passed,
@@ -174,7 +174,7 @@ def _sections(
     links: Links,
     exact: bool,
 ) -> list[Section]:
-    records = {key_of(record): record for record in comparison.programs}
+    records = comparison.by_key
 
     def table(title: str, line: str, columns: Sequence[Column], part: str) -> list[Section]:
         """Return the table of the rows of a part of the judgement, called as that is; none without a row."""
@@ -293,7 +293,7 @@ def _github(
     held: Held, judged: Judged, limit: Threshold, comparison: Comparison, name: str, again: str, links: Links
 ) -> str:
     """Return one workflow command a line: errors stand at the line of code that takes most of the growth."""
-    records = {key_of(record): record for record in comparison.programs}
+    records = comparison.by_key
     lines = []
 
     def add(level: str, row: Compared, said: str, *, has_space: bool = False, site: Site | None = None) -> None:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from operator import attrgetter
 
 from bufferhouse.compare.groups import by
 from bufferhouse.errors import counted
@@ -79,7 +80,7 @@ class Functions:
         points = self._inventory.functions[name]
         charts = dict(sorted(by(_figure, points).items(), key=lambda one: (-_most(one[1]), str(one[0]))))
         places = {figure: place for place, figure in enumerate(charts)}
-        programs = list(dict.fromkeys(point.program_id for point in points))
+        programs = by(attrgetter("program_id"), points)
         records = [self._record(point, places[_figure(point)], len(programs) > 1) for point in points]
         records.sort(key=lambda row: (row["figure"], -row["run_order"]))
         answer = Answer.of([{name: row[name] for name in _TOLD} for row in records])
@@ -92,7 +93,7 @@ class Functions:
             shared_texts=("function_history",),
             frame=frame,
             name=printable(name, 120),
-            programs=[self._program(program_id, points) for program_id in programs],
+            programs=[self._program(program_id, own) for program_id, own in programs.items()],
             charts=_charts(charts),
             run_count=len({point.run_id for point in points}),
             history=Section("History over runs", (), _HISTORY, records, "history", "function_history"),
@@ -127,8 +128,7 @@ class Functions:
         pages: dict[str, Point] = {}
         runs = self._inventory.run_of
         for point in sorted(points, key=lambda point: runs[point.run_id]["run_order"]):
-            if point.program_id == program_id:
-                pages.setdefault(self._inventory.page_of[point.compiled], point)
+            pages.setdefault(self._inventory.page_of[point.compiled], point)
         counts = Counter(point.run_id for point in pages.values())
         listed = []
         for address, point in reversed(pages.items()):

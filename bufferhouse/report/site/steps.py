@@ -20,12 +20,15 @@ from bufferhouse.report.site.manifest import Manifest, code, fingerprint
 from bufferhouse.report.site.sources import source_links
 from bufferhouse.report.site.target import Target
 from bufferhouse.report.text.figures import printable
+from bufferhouse.report.text.github import place_of
 
 MOVER = (
     "status", "program_id", "program_name", "program_label", "platform", "compile_target", "memory_space",
     "is_relevant", "before_bytes", "after_bytes", "delta_bytes", "change_percent", "main_cause_label",
-    "main_cause_bytes", "main_cause_said", "change_said", "guess", "program_link",
+    "main_cause_bytes", "main_cause_said", "change_said", "guess", "program_link", "before_program_id",
+    "before_program_name",
 )  # fmt: skip
+_IDS = ("program_id", "before_program_id")  # which are text in a file
 _MOVERS = "movers.json"
 
 
@@ -71,7 +74,7 @@ class Steps:
         try:
             found = json.loads(target.read(beside(address, _MOVERS)) or b"")
             movers = [dict(zip(found["columns"], row, strict=True)) for row in found["rows"]]
-            self._movers[address] = [{**row, "program_id": int(row["program_id"])} for row in movers]
+            self._movers[address] = [row | {name: row[name] and int(row[name]) for name in _IDS} for row in movers]
         except (ValueError, KeyError, TypeError):
             return False
         return True
@@ -113,11 +116,7 @@ class Steps:
         link = source_links(self._source_url, step.after["git_revision"])
         if not self._source_url:
             return comparison.answers["compare_causes"]
-        rows = []
-        for row in comparison.causes:
-            file, _, line = (row["source"] or "").rpartition(":")
-            rows.append({**row, "source_link": link(file or None, int(line)) if line.isdigit() else None})
-        return Answer.of(rows)
+        return Answer.of([{**row, "source_link": link(*place_of(row["source"]))} for row in comparison.causes])
 
 
 def _is_mover(row: Record) -> bool:

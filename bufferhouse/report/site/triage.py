@@ -198,8 +198,8 @@ class Triage:
 
 
 def _covers(entry: Accepted, row: Record) -> bool:
-    """Return whether an entry of the accept file is about a mover, and allows what it takes."""
-    names = {row["program_name"], str(row["program_id"])}
+    """Return whether an entry of the accept file is about a mover, as it is for the gate, and allows what it takes."""
+    names = {row["program_name"], row["before_program_name"], str(row["program_id"]), str(row["before_program_id"])}
     return (
         entry.program in names and entry.memory_space == row["memory_space"] and row["after_bytes"] <= entry.up_to_bytes
     )
