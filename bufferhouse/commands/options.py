@@ -170,14 +170,22 @@ def check_format(given: str, *known: str) -> None:
 
 
 def facts_of(words: Iterable[str] | None, option: str = "") -> dict[str, str]:
-    """Return the facts that words K=V give; a UsageError for another word names the `option` that it was given to."""
-    pairs = [word.partition("=") for word in words or ()]
-    for key, sign, value in pairs:
-        word = key + sign + value
+    """Return the facts that words K=V give.
+
+    Raises:
+        UsageError: a word is none, or a fact is given twice; it names the `option` of the words.
+    """
+    before = f"{option}: " if option else ""
+    facts: dict[str, str] = {}
+    for word in words or ():
+        key, sign, value = word.partition("=")
         if not sign or not key:
-            raise UsageError((f"{option}: " if option else "") + f"expected K=V, found {word!r}")
+            raise UsageError(f"{before}expected K=V, found {word!r}")
+        if key in facts:
+            raise UsageError(f"{before}{key} is given twice")
         word.encode()  # in a label JSON would keep it as an escape, which DuckDB reads in no row then
-    return {key: value for key, _, value in pairs}
+        facts[key] = value
+    return facts
 
 
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Remove without asking.")]

@@ -47,7 +47,7 @@ def values(given: Mapping[str, str]) -> dict[str, int | float | str | bool | Non
 def _value(text: str) -> int | float | str | bool | None:
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
-    if re.fullmatch(r"-?\d+", text):
+    if re.fullmatch(r"-?\d{1,300}", text):  # Python makes a number of at most 4,300 digits, DuckDB of far fewer
         return int(text)
     if re.fullmatch(r"-?\d+\.\d+([eE][+-]?\d+)?", text):
         return float(text)

@@ -58,6 +58,15 @@ def test_a_text_that_looks_like_a_number_is_given_in_quotes(example_warehouse):
     assert (2, False) == (outcome.code, "is given as a number" in outcome.err)
 
 
+def test_a_parameter_of_more_digits_than_a_number_has_is_a_text(example_warehouse):
+    """Python refuses to make a number of more than 4,300."""
+    digits = "1" * 5000
+    outcome = call(
+        "query", "SELECT $x AS x", "--param", f"x={digits}", "--warehouse", example_warehouse, "--format", "csv"
+    )
+    assert (0, f"x\n{digits}\n") == (outcome.code, outcome.out)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -202,12 +202,13 @@ def test_a_platform_in_capitals_is_the_one_that_dumps_name(warehouse, tmp_path):
         ("=x", "--label: expected K=V, found '=x'"),
         ("device_count=many", "--label device_count: expected a whole number from 0 to 2^63 - 1, found 'many'"),
         ("started_at=yesterday", "expected started_at as ISO 8601"),
+        ("track=nightly", "--label: track is given twice"),
     ],
 )
 def test_labels_that_say_nothing_are_a_wrong_call(warehouse, tmp_path, label, message):
-    """A label without a key, or of the wrong kind for its column, ends the command with 2."""
+    """A label without a key, of the wrong kind for its column, or given before, ends the command with 2."""
     write_run(tmp_path / "run", None, PLAIN)
-    outcome = call("ingest", tmp_path / "run", "--warehouse", warehouse, "--label", label)
+    outcome = call("ingest", tmp_path / "run", "--warehouse", warehouse, "--label", "track=release", "--label", label)
     assert 2 == outcome.code
     assert message in outcome.err
 
