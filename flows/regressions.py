@@ -1,7 +1,8 @@
 """The flow `regressions`: compare the two newest runs of each platform, track and device.
 
 A program that is not in the run before is compared with the newest earlier run that has it: one refused dump would
-hide its growth. Growth is an event, and so is a donation that was taken before and is lost after.
+hide its growth. One whose function is not there is compared with the newest earlier run that has the function, too.
+Growth is an event, and so is a donation that was taken before and is lost after.
 """
 
 import time
@@ -119,9 +120,10 @@ def regressions(
 ) -> State:
     """Compare the newest run of each platform, track and device with the one before it.
 
-    A program that the run before has not is compared with the newest earlier run that has it. Programs that grew over
-    the limit and were not accepted are an event `bufferhouse.regression` for each pair of runs, donations that are lost
-    an event `bufferhouse.lost-donation`, however few bytes they are of.
+    A program that the run before has not is compared with the newest earlier run that has it, and, where that run has
+    no program of its function, with the newest that has one. Programs that grew over the limit and were not accepted
+    are an event `bufferhouse.regression` for each pair of runs, donations that are lost an event
+    `bufferhouse.lost-donation`, however few bytes they are of.
     The artifact `regressions` shows the comparisons with their causes, `regressions-summary` the counts.
 
     Args:

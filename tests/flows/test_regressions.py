@@ -258,6 +258,23 @@ def test_growth_across_a_night_without_the_program_is_told(prefect_server, tmp_p
     assert "3" == figures(left["regressions-summary"])["programs compared"]
 
 
+def test_a_larger_model_across_a_night_without_it_is_told(prefect_server, tmp_path, told):
+    """It has another signature than the newest run that has its function: no run has the program itself."""
+    path = tmp_path / "warehouse.duckdb"
+    models = CHECKOUT / "tests" / "data" / "reshaped"
+    for day, model in enumerate(["layers-4", None, "layers-6"], 1):
+        folder = tmp_path / f"n{day}"
+        write_dumps(folder, [1])
+        if model:
+            shutil.copytree(models / model, folder, dirs_exist_ok=True)
+        (folder / "run.json").write_text(json.dumps({"started_at": f"2026-11-0{day}T00:00:00Z"}))
+        run_ingest([str(folder)], path)
+    state = flows.regressions.regressions(warehouse=str(path), return_state=True)
+    assert "1 regression in 2 comparisons" == state.message
+    [(run, before, _, [offender])] = told
+    assert ("n3", "n1", "jit_train_step", "reshaped") == (run, before, offender["program_label"], offender["status"])
+
+
 def test_a_refused_run_is_told_until_a_newer_one_of_its_track_is_there(prefect_server, tmp_path, told):
     """Another track that brings nothing any more does not make it newer than what is compared."""
     path = tmp_path / "warehouse.duckdb"
