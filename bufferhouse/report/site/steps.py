@@ -24,9 +24,11 @@ from bufferhouse.report.text.figures import printable
 MOVER = (
     "status", "program_id", "program_name", "program_label", "platform", "compile_target", "memory_space",
     "is_relevant", "before_bytes", "after_bytes", "delta_bytes", "change_percent", "main_cause_label",
-    "main_cause_bytes", "main_cause_said", "change_said", "guess", "program_link",
+    "main_cause_bytes", "main_cause_said", "change_said", "guess", "program_link", "before_program_id",
+    "after_program_id",
 )  # fmt: skip
 _MOVERS = "movers.json"
+_IDS = ("program_id", "before_program_id", "after_program_id")  # texts in a file: beyond what JavaScript counts
 
 
 class Steps:
@@ -52,10 +54,15 @@ class Steps:
     def movers(self, address: str) -> list[Record]:
         """Return what moved in a step whose page was made, the biggest first: records with the columns of `MOVER`.
 
-        A program that an earlier run of the track had is back, not new: its step from that run says what moved.
+        A program that an earlier run of the track had is back, not new: its step from that run says what moved, and
+        nothing of the programs that runs between have.
         """
-        run = self._steps[address].after
-        return [row for row in self._movers[address] if row["status"] != "new" or self._inventory.is_first(row, run)]
+        step = self._steps[address]
+        rows = [
+            row for row in self._movers[address] if row["status"] != "new" or self._inventory.is_first(row, step.after)
+        ]
+        is_past = address in self._inventory.past_steps  # nothing counts it: its page of triage stays as it is
+        return [row for row in rows if is_past or not self._inventory.is_told_before(row, step)]
 
     def make(self, addresses: Sequence[str]) -> Iterator[Made]:
         """Yield the pages, one comparison after the other."""
@@ -71,7 +78,9 @@ class Steps:
         try:
             found = json.loads(target.read(beside(address, _MOVERS)) or b"")
             movers = [dict(zip(found["columns"], row, strict=True)) for row in found["rows"]]
-            self._movers[address] = [{**row, "program_id": int(row["program_id"])} for row in movers]
+            self._movers[address] = [
+                {name: int(value) if value and name in _IDS else value for name, value in row.items()} for row in movers
+            ]
         except (ValueError, KeyError, TypeError):
             return False
         return True
