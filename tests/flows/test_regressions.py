@@ -381,3 +381,17 @@ def test_the_event_of_lost_donations(monkeypatch):
     assert ("lost", "r2", "r1", 25, 200, [one] * 20) == tuple(
         payload[name] for name in ("message", "run", "before", "count", "lost_bytes", "donations")
     )
+
+
+def test_other_growth_of_a_run_is_another_matter(monkeypatch):
+    """A run is compared with two runs before it, or more of its dumps come: each is told, and what was told is not."""
+    sent = []
+    monkeypatch.setattr(flows.events, "emit_event", lambda _, labels, **more: sent.append(labels[flows.events.MATTER]))
+    f, g = ({"program_id": number, "memory_space": 0, "parameter": "0", "bytes": 8} for number in (1, 2))
+    told = [("n3", "n2", [f]), ("n3", "n1", [f]), ("n3", "n2", [f, g]), ("n4", "n2", [f])]
+    for emit in (flows.events.emit_regression, flows.events.emit_lost_donations):
+        for run, before, growth in (*told, ("n3", "n2", [g, f])):
+            emit(run, before, "a message", growth)
+        *others, again = sent
+        assert (4, others[2]) == (len(set(others)), again)
+        sent.clear()
