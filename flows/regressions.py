@@ -24,7 +24,14 @@ from bufferhouse.engine.sql import execute
 from bufferhouse.errors import UsageError, check_known, counted
 from bufferhouse.query.statements import Record, ask
 from bufferhouse.report.compare.data import Comparison, comparison_of
-from bufferhouse.report.compare.gate import gate_sections, grown, offender_records, programs_of, stale_line
+from bufferhouse.report.compare.gate import (
+    gate_sections,
+    gone_programs,
+    grown,
+    offender_records,
+    programs_of,
+    stale_line,
+)
 from bufferhouse.report.compare.records import key_of
 from bufferhouse.report.compare.sections import compare_sections, title
 from bufferhouse.report.flow_summary import figures
@@ -164,6 +171,7 @@ def regressions(
     stale = [entry for entry in accepted if could_judge and all(entry in verdict.stale for _, verdict in found)]
     sides = [side for one, _ in found if not one.is_part for side in (one.before, one.after)]
     refused = {side["run_name"]: side["refused_dump_count"] for side in sides if side["refused_dump_count"]}
+    gone = [label for one, _ in found if not one.is_part for label in gone_programs(one)]
     parts = []
     for comparison, verdict in found:
         _tell(comparison, verdict, str(threshold))
@@ -180,6 +188,7 @@ def regressions(
         "not compared, without known bytes": sum(
             _programs(one, (row for row in one.rows if row.is_unknown)) for one, _ in found
         ),
+        "gone since the run before": len(gone),
         "dumps refused in these runs": sum(refused.values()),
         "newer runs, all dumps refused": len(refused_runs),
         "regressions": sum(_programs(one, verdict.offenders) for one, verdict in found),
@@ -195,6 +204,8 @@ def regressions(
     message += f"; {why_none}" if why_none else ""
     if empty := [comparison for comparison, verdict in found if not verdict.compared_count]:
         message += f"; nothing could be compared: {', '.join(map(title, empty))}"
+    if gone:
+        message += f"; {counted(len(gone), 'program')} gone since the run before: {some_of(gone, *_SHOWN)}"
     if refused:
         dumps = counted(sum(refused.values()), "dump")
         message += f"; not compared, as they were refused: {dumps} of {some_of(refused, *_SHOWN)}"

@@ -211,7 +211,10 @@ def test_what_cannot_be_judged_is_told(prefect_server, tmp_path, told):
     path = tmp_path / "warehouse.duckdb"
     assert 0 == run_ingest([str(tmp_path / "old"), str(tmp_path / "new")], path).exit_code
     state = flows.regressions.regressions(warehouse=str(path), return_state=True)
-    message = "0 regressions in 1 comparison; nothing could be compared: old → new"
+    message = (
+        "0 regressions in 1 comparison; nothing could be compared: old → new; "
+        "1 program gone since the run before: jit_g"
+    )
     assert ("COMPLETED", message) == (state.type.value, state.message)
     assert [] == told
 
@@ -256,6 +259,22 @@ def test_growth_across_a_night_without_the_program_is_told(prefect_server, tmp_p
     left = artifacts(state)
     assert ["n2 → n3", "n1 → n3"] == re.findall(r"^# (.*)$", left["regressions"], re.M)
     assert "3" == figures(left["regressions-summary"])["programs compared"]
+
+
+def test_programs_that_are_gone_are_told(prefect_server, tmp_path, told):
+    """A night without the program that grew in it would read as a night in which nothing grew."""
+    path = tmp_path / "warehouse.duckdb"
+    for name in ("old", "new"):
+        _, g, further = write_dumps(tmp_path / name, [1, 2, 3])
+        g.rename(g.with_name(g.name.replace("jit_f", "jit_g")))
+        if name == "new":
+            next((tmp_path / name).glob("*jit_g*")).unlink()
+            further.unlink()
+    assert 0 == run_ingest([str(tmp_path / "old"), str(tmp_path / "new")], path).exit_code
+    state = flows.regressions.regressions(warehouse=str(path), return_state=True)
+    message = "0 regressions in 1 comparison; 1 program gone since the run before: jit_g"
+    assert ("COMPLETED", message, []) == (state.type.value, state.message, told)
+    assert "1" == figures(artifacts(state)["regressions-summary"])["gone since the run before"]
 
 
 def test_a_larger_model_across_a_night_without_it_is_told(prefect_server, tmp_path, told):
