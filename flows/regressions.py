@@ -53,11 +53,30 @@ _TOLD = (
 
 @step(name="choose runs")
 def choose(warehouse: str, wait_seconds: float) -> Held:
-    """Return the two newest runs of each platform, track and device; why there are none, else an empty text; and the
-    names of newer runs, all dumps of which were refused."""
+    """Return the two newest runs of each platform, track and device; why there are none, else an empty text; the names
+    of newer runs, all dumps of which were refused; and those of newer runs that have none before them."""
     with reading(address_of(warehouse), wait=wait_seconds) as opened:
-        found = ask(opened.con, "newest_runs").records
-        return Held((found, "" if found else _why_none(opened.con), _refused_runs(opened.con, found)))
+        con = opened.con
+        found = ask(con, "newest_runs").records
+        return Held((found, "" if found else _why_none(con), _refused_runs(con, found), _first_runs(con, found)))
+
+
+def _first_runs(con: duckdb.DuckDBPyConnection, newest: Sequence[Record]) -> list[str]:
+    """Return the runs that are the first of their platform, track and device, and newer than the newest of their track.
+
+    Where no runs of their track are compared, they are newer than the newest of all: of a track that had one run long
+    ago nobody wants to hear.
+    """
+    rows = execute(
+        con,
+        "WITH runs AS (SELECT *, COUNT(*) OVER (PARTITION BY platform, track, device_kind) AS series_count"
+        " FROM marts.runs_v2 WHERE dump_count > 0)"
+        " SELECT r.run_name FROM runs AS r JOIN runs AS n ON list_contains(CAST($newest AS BIGINT[]), n.run_id)"
+        " WHERE r.series_count = 1 GROUP BY r.run_name, r.run_order HAVING r.run_order > COALESCE("
+        "MAX(n.run_order) FILTER (WHERE r.track IS NOT DISTINCT FROM n.track), MAX(n.run_order)) ORDER BY r.run_order",
+        newest=[one["after_run_id"] for one in newest],
+    ).fetchall()
+    return [name for (name,) in rows]
 
 
 def _refused_runs(con: duckdb.DuckDBPyConnection, newest: Sequence[Record]) -> list[str]:
@@ -156,7 +175,7 @@ def regressions(
         check_known("metric", metric, METRICS)
         accepted = read_accepted(Path(callers.place(conf, accept))) if accept else accepted_by(conf)
         found: list[tuple[Comparison, Verdict]] = []
-        newest, why_none, refused_runs = choose(path, wait).value
+        newest, why_none, refused_runs, first_runs = choose(path, wait).value
         for runs in newest:
             names = runs["before_run_name"], runs["after_run_name"]
             run_ids = runs["before_run_id"], runs["after_run_id"]
@@ -191,6 +210,7 @@ def regressions(
         "gone since the run before": len(gone),
         "dumps refused in these runs": sum(refused.values()),
         "newer runs, all dumps refused": len(refused_runs),
+        "newer runs, none before them": len(first_runs),
         "regressions": sum(_programs(one, verdict.offenders) for one, verdict in found),
         "accepted": sum(_programs(one, (row for row, _ in verdict.accepted)) for one, verdict in found),
         "reshaped": sum(_programs(one, (row for row in one.rows if row.status == RESHAPED)) for one, _ in found),
@@ -211,6 +231,9 @@ def regressions(
         message += f"; not compared, as they were refused: {dumps} of {some_of(refused, *_SHOWN)}"
     if refused_runs:
         message += f"; not compared, as all dumps were refused: {some_of(refused_runs, *_SHOWN)}"
+    if first_runs:
+        why = "as no run before has their platform, track and device"
+        message += f"; not compared, {why}: {some_of(first_runs, *_SHOWN)}"
     return Completed(message=message, data=dict(rows))
 
 

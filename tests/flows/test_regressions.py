@@ -313,6 +313,22 @@ def test_a_refused_run_is_told_until_a_newer_one_of_its_track_is_there(prefect_s
     assert "0 regressions in 2 comparisons; not compared, as all dumps were refused: n5, x2" == state.message
 
 
+def test_a_newer_run_without_one_before_it_is_told(prefect_server, tmp_path, told):
+    """The job moved to another device, or its run.json says less: the runs that are compared are those of before."""
+    path = tmp_path / "warehouse.duckdb"
+    nights = [("other", "o1", "v4"), ("nightly", "n1", "v5e"), ("nightly", "n2", "v5e"), ("nightly", "n3", "v6e")]
+    for day, (track, name, device) in enumerate(nights, 1):
+        folder = tmp_path / name
+        write_dumps(folder, [1])
+        facts = {"track": track, "device_kind": device, "started_at": f"2026-11-0{day}T00:00:00Z"}
+        (folder / "run.json").write_text(json.dumps(facts))
+        run_ingest([str(folder)], path)
+    state = flows.regressions.regressions(warehouse=str(path), return_state=True)
+    message = "0 regressions in 1 comparison; not compared, as no run before has their platform, track and device: n3"
+    assert ("COMPLETED", message, []) == (state.type.value, state.message, told)
+    assert "1" == figures(artifacts(state)["regressions-summary"])["newer runs, none before them"]
+
+
 def test_dumps_without_live_ranges_are_counted(prefect_server, fleet, tmp_path):
     """Their occupied peaks are not known, so they are not compared by them."""
     for name in ("old", "new"):
