@@ -54,11 +54,13 @@ _TOLD = (
 @step(name="choose runs")
 def choose(warehouse: str, wait_seconds: float) -> Held:
     """Return the two newest runs of each platform, track and device; why there are none, else an empty text; the names
-    of newer runs, all dumps of which were refused; and those of newer runs that have none before them."""
+    of newer runs, all dumps of which were refused; those of newer runs that have none before them; and what the
+    warehouse notes of itself, None for nothing."""
     with reading(address_of(warehouse), wait=wait_seconds) as opened:
         con = opened.con
         found = ask(con, "newest_runs").records
-        return Held((found, "" if found else _why_none(con), _refused_runs(con, found), _first_runs(con, found)))
+        why_none = "" if found else _why_none(con)
+        return Held((found, why_none, _refused_runs(con, found), _first_runs(con, found), opened.note))
 
 
 def _first_runs(con: duckdb.DuckDBPyConnection, newest: Sequence[Record]) -> list[str]:
@@ -175,7 +177,7 @@ def regressions(
         check_known("metric", metric, METRICS)
         accepted = read_accepted(Path(callers.place(conf, accept))) if accept else accepted_by(conf)
         found: list[tuple[Comparison, Verdict]] = []
-        newest, why_none, refused_runs, first_runs = choose(path, wait).value
+        newest, why_none, refused_runs, first_runs, note = choose(path, wait).value
         for runs in newest:
             names = runs["before_run_name"], runs["after_run_name"]
             run_ids = runs["before_run_id"], runs["after_run_id"]
@@ -218,7 +220,9 @@ def regressions(
         "donations lost": sum(len(comparison.lost_donations) for comparison, _ in found),
         "seconds": f"{time.monotonic() - started:.1f}",
     }
-    said = "\n\n".join([figures(rows), *filter(None, [none]), *(stale_line(entry) for entry in stale)])
+    # Of a copy that is published while somebody writes: it may be without the runs of the night.
+    noted = list(dict.fromkeys(filter(None, [note, *(comparison.note for comparison, _ in found)])))
+    said = "\n\n".join([figures(rows), *filter(None, [none]), *noted, *(stale_line(entry) for entry in stale)])
     leave_summary("regressions-summary", said, "How many programs grew.")
     message = f"{counted(rows['regressions'], 'regression')} in {counted(len(found), 'comparison')}"
     message += f"; {why_none}" if why_none else ""
@@ -234,7 +238,7 @@ def regressions(
     if first_runs:
         why = "as no run before has their platform, track and device"
         message += f"; not compared, {why}: {some_of(first_runs, *_SHOWN)}"
-    return Completed(message=message, data=dict(rows))
+    return Completed(message="; ".join([message, *noted]), data=dict(rows))
 
 
 def _programs(comparison: Comparison, rows: Iterable[Compared]) -> int:

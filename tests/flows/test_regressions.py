@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import duckdb
@@ -20,12 +21,20 @@ from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.compare.donations import NOT_REQUESTED
 from bufferhouse.config.load import load
 from bufferhouse.report.compare.data import read_comparison
-from tests.command_line import CHECKOUT
+from tests.command_line import CHECKOUT, kill_group, start
 from tests.flows.clock import artifacts, figures
 from tests.ingests import ingest, write_dumps
 from tests.synthetic import Slot, dump_text, small_dump
 
 pytest_plugins = ["tests.flows.prefect_server"]
+WRITER = """
+import sys
+from pathlib import Path
+from bufferhouse.warehouse.open import writing
+with writing(Path(sys.argv[1])):
+    print("writing", flush=True)
+    sys.stdin.readline()
+"""
 BEFORE, AFTER = "jaxlib-0.4.38", "jaxlib-0.6.0"
 
 
@@ -327,6 +336,26 @@ def test_a_newer_run_without_one_before_it_is_told(prefect_server, tmp_path, tol
     message = "0 regressions in 1 comparison; not compared, as no run before has their platform, track and device: n3"
     assert ("COMPLETED", message, []) == (state.type.value, state.message, told)
     assert "1" == figures(artifacts(state)["regressions-summary"])["newer runs, none before them"]
+
+
+def test_a_published_copy_that_is_read_while_somebody_writes_is_told(prefect_server, tmp_path, told):
+    """The night that is just being loaded is not in it: nothing grew until then is not nothing grew."""
+    path = tmp_path / "warehouse.duckdb"
+    for day, grown in enumerate([0, 0, 2**26], 1):
+        folder = tmp_path / f"n{day}"
+        write_dumps(folder, [1], lambda number, grown=grown: small_dump(number + grown))
+        (folder / "run.json").write_text(json.dumps({"started_at": f"2026-11-0{day}T00:00:00Z"}))
+        run_ingest([str(folder)], path, publish=day == 2)
+    process = start(path, code=WRITER, stdin=subprocess.PIPE)
+    try:
+        assert process.stdout.readline(), process.stderr.read()
+        state = flows.regressions.regressions(warehouse=str(path), return_state=True)
+    finally:
+        kill_group(process)
+    message, _, note = state.message.partition("; ")
+    assert ("0 regressions in 1 comparison", []) == (message, told)
+    assert note.startswith(f"{path} is being written; this is the published copy, as of ")
+    assert note in artifacts(state)["regressions-summary"]
 
 
 def test_dumps_without_live_ranges_are_counted(prefect_server, fleet, tmp_path):
