@@ -130,6 +130,17 @@ def test_what_moved_while_a_program_was_away_is_told_once(ingested, begun: Calla
     assert (expected, 2) == (set(moved), len(moved))
 
 
+def test_a_function_that_comes_back_with_another_program_is_reshaped(ingested, begun: Callable):
+    """It is compared with the newest run that has the function, as the flow `regressions` does."""
+    models = [CHECKOUT / "tests" / "data" / "reshaped" / name for name in ("layers-4", "layers-6")]
+    less, more = (next(model.glob("*jit_train_step*-buffer-assignment.txt.gz")) for model in models)
+    warehouse = ingested([[less, FFT], [FFT], [more, FFT]], platform="cpu")
+    site = begun("site")
+    told = {(name, kind, run) for name, kind, _, run in movers_of(warehouse, site)}
+    assert {("jit_train_step", "gone", "r2"), ("jit_train_step", "reshaped", "r3")} == told
+    assert (site / "compare" / "r1..r3.html").exists()
+
+
 def test_runs_of_two_platforms_are_no_step_where_only_their_dumps_say_so(ingested, begun: Callable):
     """Each platform is a track of its own; who compares the two all the same is told."""
     warehouse = ingested([[dump_of(run, "jit_transformer2_fwd")] for run in (TPU, "jaxlib-0.8.0")])

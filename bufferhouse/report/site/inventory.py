@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import duckdb
 
+from bufferhouse.compare.functions import UNNAMED
 from bufferhouse.compare.groups import by
 from bufferhouse.query.statements import Record, ask
 from bufferhouse.report.site.addresses import program_address, slug, step_address
@@ -183,7 +184,24 @@ class Inventory:
             and before.memory_space == after.memory_space
             and _moving(before) != _moving(after)
         }
-        return self._by_address(pairs)
+        return self._by_address(pairs | self.returns)
+
+    @cached_property
+    def returns(self) -> set[tuple[RunId, RunId]]:
+        """The runs between which a program of a function became another one, with runs between that have none of it."""
+        found = set()
+        for runs in self.tracks.values():
+            seen: dict[str, tuple[int, RunId, set[int]]] = {}
+            for place, run in enumerate(runs):
+                run_id = run["run_id"]
+                for name, points in by(attrgetter("program_name"), self.by_run[run_id]).items():
+                    programs = {point.program_id for point in points}
+                    last_place, last_run_id, last_programs = seen.get(name, (place, run_id, programs))
+                    is_away = place - last_place > 1 and name != UNNAMED
+                    if is_away and programs - last_programs and last_programs - programs:
+                        found.add((last_run_id, run_id))
+                    seen[name] = place, run_id, programs
+        return found
 
     @cached_property
     def past_steps(self) -> dict[str, Step]:
