@@ -38,10 +38,11 @@ _SHOWN = 20  # of a list: an event is news, the warehouse has the rest
 def emit_regression(run: str, before: str, message: str, regressions: Sequence[Mapping[str, Any]]) -> None:
     """Emit that programs of a run take more memory than in the run before; one mapping a program and memory space.
 
-    The values of the mappings must be what JSON knows.
+    Each has `program_id` and `memory_space`; their values must be what JSON knows.
     """
     shown = [dict(one) for one in regressions[:_SHOWN]]
-    _emit(REGRESSION, run, message, run=run, before=before, count=len(regressions), regressions=shown)
+    matter = _matter(REGRESSION, run, before, sorted((one["program_id"], one["memory_space"]) for one in regressions))
+    _emit(REGRESSION, run, message, matter=matter, run=run, before=before, count=len(regressions), regressions=shown)
 
 
 def emit_lost_donations(run: str, before: str, message: str, donations: Sequence[Mapping[str, Any]]) -> None:
@@ -56,7 +57,8 @@ def emit_lost_donations(run: str, before: str, message: str, donations: Sequence
         "count": len(donations),
         "lost_bytes": sum(one["bytes"] for one in donations),
     }
-    _emit(LOST_DONATION, run, message, **facts, donations=[dict(one) for one in donations[:_SHOWN]])
+    matter = _matter(LOST_DONATION, run, before, sorted((one["program_id"], one["parameter"]) for one in donations))
+    _emit(LOST_DONATION, run, message, matter=matter, **facts, donations=[dict(one) for one in donations[:_SHOWN]])
 
 
 def tell_rejects(conf: Config, by_source: Mapping[str, Summary]) -> None:
@@ -117,7 +119,7 @@ def tell_failed(flow: Flow, flow_run: FlowRun, state: State) -> None:
     # Without a matter a crash is one with Prefect's own event of it, which comes where nobody is left to call this.
     verb, matter = "crashed", ""
     if not state.is_crashed():
-        verb, matter = "failed", f"{FAILED_RUN}.{flow.name}.{hashlib.sha256(reason.encode()).hexdigest()[:16]}"
+        verb, matter = "failed", _matter(FAILED_RUN, flow.name, reason)
     # A process that was killed is told of by the one that started it, whose context has no flow run.
     related = [{"prefect.resource.id": f"prefect.tag.{tag}", "prefect.resource.role": "tag"} for tag in flow_run.tags]
     known = {"flow-run": flow_run.id, "flow": flow_run.flow_id, "deployment": flow_run.deployment_id}
@@ -129,6 +131,14 @@ def tell_failed(flow: Flow, flow_run: FlowRun, state: State) -> None:
     message = f"flow run {flow_run.name} {verb}: {reason}"
     facts = {"flow": flow.name, "flow_run": flow_run.name, "reason": reason}
     _emit(FAILED_RUN, flow.name, message, matter=matter, related=related, **facts)
+
+
+def _matter(event: str, name: str, *said: object) -> str:
+    """Return the matter of an event that says another thing of the same name: it is told beside what was told before.
+
+    So it is with a run that is compared with two runs before it, or whose dumps came in two passes.
+    """
+    return f"{event}.{name}.{hashlib.sha256(' '.join(map(str, said)).encode()).hexdigest()[:16]}"
 
 
 # What a flow takes so that its failures are told.

@@ -1,7 +1,8 @@
 """The flow `regressions`: compare the two newest runs of each platform, track and device.
 
 A program that is not in the run before is compared with the newest earlier run that has it: one refused dump would
-hide its growth. Growth is an event, and so is a donation that was taken before and is lost after.
+hide its growth. One whose function is not there is compared with the newest earlier run that has the function, too.
+Growth is an event, and so is a donation that was taken before and is lost after.
 """
 
 import time
@@ -23,7 +24,14 @@ from bufferhouse.engine.sql import execute
 from bufferhouse.errors import UsageError, check_known, counted
 from bufferhouse.query.statements import Record, ask
 from bufferhouse.report.compare.data import Comparison, comparison_of
-from bufferhouse.report.compare.gate import gate_sections, grown, offender_records, programs_of, stale_line
+from bufferhouse.report.compare.gate import (
+    gate_sections,
+    gone_programs,
+    grown,
+    offender_records,
+    programs_of,
+    stale_line,
+)
 from bufferhouse.report.compare.records import key_of
 from bufferhouse.report.compare.sections import compare_sections, title
 from bufferhouse.report.flow_summary import figures
@@ -45,11 +53,32 @@ _TOLD = (
 
 @step(name="choose runs")
 def choose(warehouse: str, wait_seconds: float) -> Held:
-    """Return the two newest runs of each platform, track and device; why there are none, else an empty text; and the
-    names of newer runs, all dumps of which were refused."""
+    """Return the two newest runs of each platform, track and device; why there are none, else an empty text; the names
+    of newer runs, all dumps of which were refused; those of newer runs that have none before them; and what the
+    warehouse notes of itself, None for nothing."""
     with reading(address_of(warehouse), wait=wait_seconds) as opened:
-        found = ask(opened.con, "newest_runs").records
-        return Held((found, "" if found else _why_none(opened.con), _refused_runs(opened.con, found)))
+        con = opened.con
+        found = ask(con, "newest_runs").records
+        why_none = "" if found else _why_none(con)
+        return Held((found, why_none, _refused_runs(con, found), _first_runs(con, found), opened.note))
+
+
+def _first_runs(con: duckdb.DuckDBPyConnection, newest: Sequence[Record]) -> list[str]:
+    """Return the runs that are the first of their platform, track and device, and newer than the newest of their track.
+
+    Where no runs of their track are compared, they are newer than the newest of all: of a track that had one run long
+    ago nobody wants to hear.
+    """
+    rows = execute(
+        con,
+        "WITH runs AS (SELECT *, COUNT(*) OVER (PARTITION BY platform, track, device_kind) AS series_count"
+        " FROM marts.runs_v2 WHERE dump_count > 0)"
+        " SELECT r.run_name FROM runs AS r JOIN runs AS n ON list_contains(CAST($newest AS BIGINT[]), n.run_id)"
+        " WHERE r.series_count = 1 GROUP BY r.run_name, r.run_order HAVING r.run_order > COALESCE("
+        "MAX(n.run_order) FILTER (WHERE r.track IS NOT DISTINCT FROM n.track), MAX(n.run_order)) ORDER BY r.run_order",
+        newest=[one["after_run_id"] for one in newest],
+    ).fetchall()
+    return [name for (name,) in rows]
 
 
 def _refused_runs(con: duckdb.DuckDBPyConnection, newest: Sequence[Record]) -> list[str]:
@@ -119,9 +148,10 @@ def regressions(
 ) -> State:
     """Compare the newest run of each platform, track and device with the one before it.
 
-    A program that the run before has not is compared with the newest earlier run that has it. Programs that grew over
-    the limit and were not accepted are an event `bufferhouse.regression` for each pair of runs, donations that are lost
-    an event `bufferhouse.lost-donation`, however few bytes they are of.
+    A program that the run before has not is compared with the newest earlier run that has it, and, where that run has
+    no program of its function, with the newest that has one. Programs that grew over the limit and were not accepted
+    are an event `bufferhouse.regression` for each pair of runs, donations that are lost an event
+    `bufferhouse.lost-donation`, however few bytes they are of.
     The artifact `regressions` shows the comparisons with their causes, `regressions-summary` the counts.
 
     Args:
@@ -147,7 +177,7 @@ def regressions(
         check_known("metric", metric, METRICS)
         accepted = read_accepted(Path(callers.place(conf, accept))) if accept else accepted_by(conf)
         found: list[tuple[Comparison, Verdict]] = []
-        newest, why_none, refused_runs = choose(path, wait).value
+        newest, why_none, refused_runs, first_runs, note = choose(path, wait).value
         for runs in newest:
             names = runs["before_run_name"], runs["after_run_name"]
             run_ids = runs["before_run_id"], runs["after_run_id"]
@@ -162,6 +192,7 @@ def regressions(
     stale = [entry for entry in accepted if could_judge and all(entry in verdict.stale for _, verdict in found)]
     sides = [side for one, _ in found if not one.is_part for side in (one.before, one.after)]
     refused = {side["run_name"]: side["refused_dump_count"] for side in sides if side["refused_dump_count"]}
+    gone = [label for one, _ in found if not one.is_part for label in gone_programs(one)]
     parts = []
     for comparison, verdict in found:
         _tell(comparison, verdict, str(threshold))
@@ -178,8 +209,10 @@ def regressions(
         "not compared, without known bytes": sum(
             _programs(one, (row for row in one.rows if row.is_unknown)) for one, _ in found
         ),
+        "gone since the run before": len(gone),
         "dumps refused in these runs": sum(refused.values()),
         "newer runs, all dumps refused": len(refused_runs),
+        "newer runs, none before them": len(first_runs),
         "regressions": sum(_programs(one, verdict.offenders) for one, verdict in found),
         "accepted": sum(_programs(one, (row for row, _ in verdict.accepted)) for one, verdict in found),
         "reshaped": sum(_programs(one, (row for row in one.rows if row.status == RESHAPED)) for one, _ in found),
@@ -187,18 +220,25 @@ def regressions(
         "donations lost": sum(len(comparison.lost_donations) for comparison, _ in found),
         "seconds": f"{time.monotonic() - started:.1f}",
     }
-    said = "\n\n".join([figures(rows), *filter(None, [none]), *(stale_line(entry) for entry in stale)])
+    # Of a copy that is published while somebody writes: it may be without the runs of the night.
+    noted = list(dict.fromkeys(filter(None, [note, *(comparison.note for comparison, _ in found)])))
+    said = "\n\n".join([figures(rows), *filter(None, [none]), *noted, *(stale_line(entry) for entry in stale)])
     leave_summary("regressions-summary", said, "How many programs grew.")
     message = f"{counted(rows['regressions'], 'regression')} in {counted(len(found), 'comparison')}"
     message += f"; {why_none}" if why_none else ""
     if empty := [comparison for comparison, verdict in found if not verdict.compared_count]:
         message += f"; nothing could be compared: {', '.join(map(title, empty))}"
+    if gone:
+        message += f"; {counted(len(gone), 'program')} gone since the run before: {some_of(gone, *_SHOWN)}"
     if refused:
         dumps = counted(sum(refused.values()), "dump")
         message += f"; not compared, as they were refused: {dumps} of {some_of(refused, *_SHOWN)}"
     if refused_runs:
         message += f"; not compared, as all dumps were refused: {some_of(refused_runs, *_SHOWN)}"
-    return Completed(message=message, data=dict(rows))
+    if first_runs:
+        why = "as no run before has their platform, track and device"
+        message += f"; not compared, {why}: {some_of(first_runs, *_SHOWN)}"
+    return Completed(message="; ".join([message, *noted]), data=dict(rows))
 
 
 def _programs(comparison: Comparison, rows: Iterable[Compared]) -> int:

@@ -61,7 +61,7 @@ def _of(con: duckdb.DuckDBPyConnection, places: Sequence[str]) -> Freshness:
     )
     count, loaded_at, mtime_ns = con.execute(
         "SELECT COUNT(*), arg_max(l.finished_at, load_id), MAX(o.source_mtime_ns)"
-        f" FROM raw.observations AS o JOIN raw.loads AS l USING (load_id) WHERE {is_of_source}"
+        f" FROM staging.observations AS o JOIN raw.loads AS l USING (load_id) WHERE {is_of_source}"
     ).fetchone()
     newest = None if mtime_ns is None else datetime.fromtimestamp(mtime_ns / 1e9, UTC)
     return Freshness(count, loaded_at and loaded_at.astimezone(UTC), newest)

@@ -110,15 +110,16 @@ def test_a_failed_check_is_an_event_and_nothing_is_published(prefect_server, own
 
 def test_a_regression_is_an_event(prefect_server):
     """What the flow that compares runs tells: its sentence, both runs, and what takes more."""
+    grown = {"program_id": 1, "memory_space": 0, "grown_bytes": 8}
 
     @flow(name="regressions of a test")
     def compared() -> State:
-        emit_regression("r2", "r1", "r2 takes more", [{"program": "f", "grown_bytes": 8}])
+        emit_regression("r2", "r1", "r2 takes more", [grown])
         return Completed()
 
     (told,) = events_of(compared(return_state=True), REGRESSION)
     expected = {"message": "r2 takes more", "run": "r2", "before": "r1", "count": 1}
-    assert {**expected, "regressions": [{"program": "f", "grown_bytes": 8}]} == told
+    assert {**expected, "regressions": [grown]} == told
 
 
 def test_a_backfill_builds_again_what_one_run_brought(prefect_server, own_warehouse):

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import duckdb
@@ -20,12 +21,20 @@ from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.compare.donations import NOT_REQUESTED
 from bufferhouse.config.load import load
 from bufferhouse.report.compare.data import read_comparison
-from tests.command_line import CHECKOUT
+from tests.command_line import CHECKOUT, kill_group, start
 from tests.flows.clock import artifacts, figures
 from tests.ingests import ingest, write_dumps
 from tests.synthetic import Slot, dump_text, small_dump
 
 pytest_plugins = ["tests.flows.prefect_server"]
+WRITER = """
+import sys
+from pathlib import Path
+from bufferhouse.warehouse.open import writing
+with writing(Path(sys.argv[1])):
+    print("writing", flush=True)
+    sys.stdin.readline()
+"""
 BEFORE, AFTER = "jaxlib-0.4.38", "jaxlib-0.6.0"
 
 
@@ -211,7 +220,10 @@ def test_what_cannot_be_judged_is_told(prefect_server, tmp_path, told):
     path = tmp_path / "warehouse.duckdb"
     assert 0 == run_ingest([str(tmp_path / "old"), str(tmp_path / "new")], path).exit_code
     state = flows.regressions.regressions(warehouse=str(path), return_state=True)
-    message = "0 regressions in 1 comparison; nothing could be compared: old → new"
+    message = (
+        "0 regressions in 1 comparison; nothing could be compared: old → new; "
+        "1 program gone since the run before: jit_g"
+    )
     assert ("COMPLETED", message) == (state.type.value, state.message)
     assert [] == told
 
@@ -258,6 +270,39 @@ def test_growth_across_a_night_without_the_program_is_told(prefect_server, tmp_p
     assert "3" == figures(left["regressions-summary"])["programs compared"]
 
 
+def test_programs_that_are_gone_are_told(prefect_server, tmp_path, told):
+    """A night without the program that grew in it would read as a night in which nothing grew."""
+    path = tmp_path / "warehouse.duckdb"
+    for name in ("old", "new"):
+        _, g, further = write_dumps(tmp_path / name, [1, 2, 3])
+        g.rename(g.with_name(g.name.replace("jit_f", "jit_g")))
+        if name == "new":
+            next((tmp_path / name).glob("*jit_g*")).unlink()
+            further.unlink()
+    assert 0 == run_ingest([str(tmp_path / "old"), str(tmp_path / "new")], path).exit_code
+    state = flows.regressions.regressions(warehouse=str(path), return_state=True)
+    message = "0 regressions in 1 comparison; 1 program gone since the run before: jit_g"
+    assert ("COMPLETED", message, []) == (state.type.value, state.message, told)
+    assert "1" == figures(artifacts(state)["regressions-summary"])["gone since the run before"]
+
+
+def test_a_larger_model_across_a_night_without_it_is_told(prefect_server, tmp_path, told):
+    """It has another signature than the newest run that has its function: no run has the program itself."""
+    path = tmp_path / "warehouse.duckdb"
+    models = CHECKOUT / "tests" / "data" / "reshaped"
+    for day, model in enumerate(["layers-4", None, "layers-6"], 1):
+        folder = tmp_path / f"n{day}"
+        write_dumps(folder, [1])
+        if model:
+            shutil.copytree(models / model, folder, dirs_exist_ok=True)
+        (folder / "run.json").write_text(json.dumps({"started_at": f"2026-11-0{day}T00:00:00Z"}))
+        run_ingest([str(folder)], path)
+    state = flows.regressions.regressions(warehouse=str(path), return_state=True)
+    assert "1 regression in 2 comparisons" == state.message
+    [(run, before, _, [offender])] = told
+    assert ("n3", "n1", "jit_train_step", "reshaped") == (run, before, offender["program_label"], offender["status"])
+
+
 def test_a_refused_run_is_told_until_a_newer_one_of_its_track_is_there(prefect_server, tmp_path, told):
     """Another track that brings nothing any more does not make it newer than what is compared."""
     path = tmp_path / "warehouse.duckdb"
@@ -275,6 +320,42 @@ def test_a_refused_run_is_told_until_a_newer_one_of_its_track_is_there(prefect_s
         run_ingest([str(folder)], path)
     state = flows.regressions.regressions(warehouse=str(path), return_state=True)
     assert "0 regressions in 2 comparisons; not compared, as all dumps were refused: n5, x2" == state.message
+
+
+def test_a_newer_run_without_one_before_it_is_told(prefect_server, tmp_path, told):
+    """The job moved to another device, or its run.json says less: the runs that are compared are those of before."""
+    path = tmp_path / "warehouse.duckdb"
+    nights = [("other", "o1", "v4"), ("nightly", "n1", "v5e"), ("nightly", "n2", "v5e"), ("nightly", "n3", "v6e")]
+    for day, (track, name, device) in enumerate(nights, 1):
+        folder = tmp_path / name
+        write_dumps(folder, [1])
+        facts = {"track": track, "device_kind": device, "started_at": f"2026-11-0{day}T00:00:00Z"}
+        (folder / "run.json").write_text(json.dumps(facts))
+        run_ingest([str(folder)], path)
+    state = flows.regressions.regressions(warehouse=str(path), return_state=True)
+    message = "0 regressions in 1 comparison; not compared, as no run before has their platform, track and device: n3"
+    assert ("COMPLETED", message, []) == (state.type.value, state.message, told)
+    assert "1" == figures(artifacts(state)["regressions-summary"])["newer runs, none before them"]
+
+
+def test_a_published_copy_that_is_read_while_somebody_writes_is_told(prefect_server, tmp_path, told):
+    """The night that is just being loaded is not in it: nothing grew until then is not nothing grew."""
+    path = tmp_path / "warehouse.duckdb"
+    for day, grown in enumerate([0, 0, 2**26], 1):
+        folder = tmp_path / f"n{day}"
+        write_dumps(folder, [1], lambda number, grown=grown: small_dump(number + grown))
+        (folder / "run.json").write_text(json.dumps({"started_at": f"2026-11-0{day}T00:00:00Z"}))
+        run_ingest([str(folder)], path, publish=day == 2)
+    process = start(path, code=WRITER, stdin=subprocess.PIPE)
+    try:
+        assert process.stdout.readline(), process.stderr.read()
+        state = flows.regressions.regressions(warehouse=str(path), return_state=True)
+    finally:
+        kill_group(process)
+    message, _, note = state.message.partition("; ")
+    assert ("0 regressions in 1 comparison", []) == (message, told)
+    assert note.startswith(f"{path} is being written; this is the published copy, as of ")
+    assert note in artifacts(state)["regressions-summary"]
 
 
 def test_dumps_without_live_ranges_are_counted(prefect_server, fleet, tmp_path):
@@ -364,3 +445,17 @@ def test_the_event_of_lost_donations(monkeypatch):
     assert ("lost", "r2", "r1", 25, 200, [one] * 20) == tuple(
         payload[name] for name in ("message", "run", "before", "count", "lost_bytes", "donations")
     )
+
+
+def test_other_growth_of_a_run_is_another_matter(monkeypatch):
+    """A run is compared with two runs before it, or more of its dumps come: each is told, and what was told is not."""
+    sent = []
+    monkeypatch.setattr(flows.events, "emit_event", lambda _, labels, **more: sent.append(labels[flows.events.MATTER]))
+    f, g = ({"program_id": number, "memory_space": 0, "parameter": "0", "bytes": 8} for number in (1, 2))
+    told = [("n3", "n2", [f]), ("n3", "n1", [f]), ("n3", "n2", [f, g]), ("n4", "n2", [f])]
+    for emit in (flows.events.emit_regression, flows.events.emit_lost_donations):
+        for run, before, growth in (*told, ("n3", "n2", [g, f])):
+            emit(run, before, "a message", growth)
+        *others, again = sent
+        assert (4, others[2]) == (len(set(others)), again)
+        sent.clear()

@@ -7,6 +7,7 @@ from bufferhouse.config.load import load
 from bufferhouse.ingest.freshness import freshness
 from bufferhouse.warehouse.address import address_of
 from bufferhouse.warehouse.open import reading, writing
+from bufferhouse.warehouse.stats import stats
 from tests.ingests import ingest, write_dumps
 
 _CENTURY = timedelta(days=36525)
@@ -48,6 +49,16 @@ def observed(warehouse, folder, **sources: str) -> dict[str, int]:
     config.write_text("".join(f'[[sources]]\nname = "{name}"\npaths = ["{path}"]\n' for name, path in sources.items()))
     with reading(address_of(str(warehouse))) as opened:
         return {name: found.observation_count for name, found in freshness(opened.con, load(config)).items()}
+
+
+def test_a_file_that_is_seen_again_is_one_observation(warehouse, tmp_path):
+    """Touched or written anew it is read again: the sources together have no more observations than the warehouse."""
+    (file,) = write_dumps(tmp_path / "drop", [1])
+    ingest(warehouse, tmp_path / "drop")
+    os.utime(file, (1, 1))
+    ingest(warehouse, tmp_path / "drop")
+    with reading(address_of(str(warehouse))) as opened:
+        assert (1, {"drop": 1}) == (stats(opened)["observations"], observed(warehouse, tmp_path, drop="drop"))
 
 
 def test_a_source_has_what_its_glob_matches_alone(warehouse, tmp_path):

@@ -133,6 +133,32 @@ def test_a_program_that_comes_back_is_not_new(ingested, begun: Callable):
     assert expected == set(movers_of(warehouse, begun("site")))
 
 
+@pytest.mark.parametrize("kind", ["regression", "reshaped"])
+def test_what_moved_while_a_program_was_away_is_told_once(ingested, begun: Callable, kind: str):
+    """The step from the run that had it to the one where it is back says nothing of programs of the runs between."""
+    small, large = CNN, LATER_CNN
+    if kind == "reshaped":
+        models = [CHECKOUT / "tests" / "data" / "reshaped" / name for name in ("layers-4", "layers-6")]
+        small, large = (next(model.glob("*jit_train_step*-buffer-assignment.txt.gz")) for model in models)
+    away, other = dump_of("jaxlib-0.4.13", "jit_fft"), dump_of("jaxlib-0.4.38", "jit_transformer2_fwd")
+    warehouse = ingested([[small, away], [small, other], [large, other], [large, FFT]], platform="cpu")
+    told = movers_of(warehouse, begun("site"))
+    moved = [(name, kind, run) for name, kind, change, run in told if change]
+    expected = {(small.name.split(".")[1], kind, "r3"), ("jit_fft", "improvement", "r4")}
+    assert (expected, 2) == (set(moved), len(moved))
+
+
+def test_a_function_that_comes_back_with_another_program_is_reshaped(ingested, begun: Callable):
+    """It is compared with the newest run that has the function, as the flow `regressions` does."""
+    models = [CHECKOUT / "tests" / "data" / "reshaped" / name for name in ("layers-4", "layers-6")]
+    less, more = (next(model.glob("*jit_train_step*-buffer-assignment.txt.gz")) for model in models)
+    warehouse = ingested([[less, FFT], [FFT], [more, FFT]], platform="cpu")
+    site = begun("site")
+    told = {(name, kind, run) for name, kind, _, run in movers_of(warehouse, site)}
+    assert {("jit_train_step", "gone", "r2"), ("jit_train_step", "reshaped", "r3")} == told
+    assert (site / "compare" / "r1..r3.html").exists()
+
+
 def test_runs_of_two_platforms_are_no_step_where_only_their_dumps_say_so(ingested, begun: Callable):
     """Each platform is a track of its own; who compares the two all the same is told."""
     warehouse = ingested([[dump_of(run, "jit_transformer2_fwd")] for run in (TPU, "jaxlib-0.8.0")])

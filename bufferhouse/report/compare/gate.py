@@ -187,6 +187,12 @@ def _come_and_gone(comparison: Comparison) -> list[str]:
     return said
 
 
+def gone_programs(comparison: Comparison) -> list[str]:
+    """Return the labels of the programs that are gone; a further dump of one that both runs have is none."""
+    gone = [row for row in comparison.programs if row["status"] == GONE]
+    return _programs_and_dumps(gone).get("program", [])
+
+
 def _programs_and_dumps(records: Sequence[Record]) -> dict[str, list[str]]:
     """Return the labels of programs that a run lacks, and of further dumps of those that it has; none without any.
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import duckdb
 
+from bufferhouse.compare.functions import UNNAMED
 from bufferhouse.compare.groups import by
 from bufferhouse.query.statements import Record, ask
 from bufferhouse.report.site.addresses import program_address, slug, step_address
@@ -183,7 +184,24 @@ class Inventory:
             and before.memory_space == after.memory_space
             and _moving(before) != _moving(after)
         }
-        return self._by_address(pairs)
+        return self._by_address(pairs | self.returns)
+
+    @cached_property
+    def returns(self) -> set[tuple[RunId, RunId]]:
+        """The runs between which a program of a function became another one, with runs between that have none of it."""
+        found = set()
+        for runs in self.tracks.values():
+            seen: dict[str, tuple[int, RunId, set[int]]] = {}
+            for place, run in enumerate(runs):
+                run_id = run["run_id"]
+                for name, points in by(attrgetter("program_name"), self.by_run[run_id]).items():
+                    programs = {point.program_id for point in points}
+                    last_place, last_run_id, last_programs = seen.get(name, (place, run_id, programs))
+                    is_away = place - last_place > 1 and name != UNNAMED
+                    if is_away and programs - last_programs and last_programs - programs:
+                        found.add((last_run_id, run_id))
+                    seen[name] = place, run_id, programs
+        return found
 
     @cached_property
     def past_steps(self) -> dict[str, Step]:
@@ -203,18 +221,36 @@ class Inventory:
 
     def is_first(self, mover: Record, run: Record) -> bool:
         """Return whether no run before has the program of a mover for its target, of the track and device of `run`."""
-        program = (mover["program_id"], mover["compile_target"], mover["platform"])
-        found = self._first_seen.get((*program, run["track"], run["device_kind"]))
-        return found is None or found >= run["run_order"]
+        return min(self._orders(mover, mover["program_id"], run), default=run["run_order"]) >= run["run_order"]
+
+    def is_told_before(self, mover: Record, step: Step) -> bool:
+        """Return whether steps between the runs of a step say what moved: it goes across runs that lack a program.
+
+        So it is where one of these runs has the program of a mover, and where the program is in one of the two runs
+        alone: it is new, or gone, in a step from run to run.
+        """
+        after = step.after
+        first, last = (run["run_order"] for run in (step.before, after))
+        track = self.tracks[after["platform"], after["track"], after["device_kind"]]
+        if not any(first < run["run_order"] < last for run in track):
+            return False
+        programs = {mover["before_program_id"], mover["after_program_id"]}
+        return None in programs or any(
+            first < order < last for program_id in programs for order in self._orders(mover, program_id, after)
+        )
+
+    def _orders(self, mover: Record, program_id: int, run: Record) -> Iterable[int]:
+        """Return the run_order of each run of the track and device of `run` that has a program for a mover's target."""
+        place = mover["compile_target"], mover["platform"], run["track"], run["device_kind"]
+        return self._seen.get((program_id, *place), ())
 
     @cached_property
-    def _first_seen(self) -> dict[tuple, int]:
-        """The run_order of the first run of each program, target and place."""
-        found: dict[tuple, int] = {}
+    def _seen(self) -> dict[tuple, set[int]]:
+        """The run_orders of the runs of each program, target and place."""
+        found: dict[tuple, set[int]] = {}
         for point in self.points:
             key = (point.program_id, point.compile_target, point.platform, point.track, point.device_kind)
-            order = self.run_of[point.run_id]["run_order"]
-            found[key] = min(order, found.get(key, order))
+            found.setdefault(key, set()).add(self.run_of[point.run_id]["run_order"])
         return found
 
     def _by_address(self, pairs: Iterable[tuple[RunId, RunId]]) -> dict[str, Step]:

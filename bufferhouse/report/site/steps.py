@@ -26,10 +26,10 @@ MOVER = (
     "status", "program_id", "program_name", "program_label", "platform", "compile_target", "memory_space",
     "is_relevant", "before_bytes", "after_bytes", "delta_bytes", "change_percent", "main_cause_label",
     "main_cause_bytes", "main_cause_said", "change_said", "guess", "program_link", "before_program_id",
-    "before_program_name",
+    "before_program_name", "after_program_id",
 )  # fmt: skip
-_IDS = ("program_id", "before_program_id")  # which are text in a file
 _MOVERS = "movers.json"
+_IDS = ("program_id", "before_program_id", "after_program_id")  # texts in a file: beyond what JavaScript counts
 
 
 class Steps:
@@ -55,10 +55,25 @@ class Steps:
     def movers(self, address: str) -> list[Record]:
         """Return what moved in a step whose page was made, the biggest first: records with the columns of `MOVER`.
 
-        A program that an earlier run of the track had is back, not new: its step from that run says what moved.
+        A program that an earlier run of the track had is back, not new: its step from that run says what moved, and
+        nothing of the programs that runs between have. So it is with one that its function had another one of.
         """
-        run = self._steps[address].after
-        return [row for row in self._movers[address] if row["status"] != "new" or self._inventory.is_first(row, run)]
+        step = self._steps[address]
+        rows = [row for row in self._movers[address] if row["status"] != "new" or self._is_new(row, step)]
+        is_past = address in self._inventory.past_steps  # nothing counts it: its page of triage stays as it is
+        return [row for row in rows if is_past or not self._inventory.is_told_before(row, step)]
+
+    def _is_new(self, row: Record, step: Step) -> bool:
+        """Return whether no earlier run of the track has a program, or another one that became it."""
+        run = step.after
+        returned = [self._inventory.step_of[pair] for pair in self._inventory.returns if pair[1] == run["run_id"]]
+        became = {
+            one["after_program_id"]
+            for address in returned
+            for one in self._movers.get(address, ())
+            if one["status"] in CHANGES
+        }
+        return self._inventory.is_first(row, run) and row["program_id"] not in became
 
     def make(self, addresses: Sequence[str]) -> Iterator[Made]:
         """Yield the pages, one comparison after the other."""
