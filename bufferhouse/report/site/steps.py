@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import duckdb
 
@@ -58,22 +59,20 @@ class Steps:
         A program that an earlier run of the track had is back, not new: its step from that run says what moved, and
         nothing of the programs that runs between have. So it is with one that its function had another one of.
         """
-        step = self._steps[address]
-        rows = [row for row in self._movers[address] if row["status"] != "new" or self._is_new(row, step)]
+        step, became = self._steps[address], self._became(self._steps[address].after)
+        rows = [
+            row
+            for row in self._movers[address]
+            if row["status"] != "new" or (self._inventory.is_first(row, step.after) and row["program_id"] not in became)
+        ]
         is_past = address in self._inventory.past_steps  # nothing counts it: its page of triage stays as it is
         return [row for row in rows if is_past or not self._inventory.is_told_before(row, step)]
 
-    def _is_new(self, row: Record, step: Step) -> bool:
-        """Return whether no earlier run of the track has a program, or another one that became it."""
-        run = step.after
+    def _became(self, run: Record) -> set[int]:
+        """Return the programs of a run that other ones of their function became since an earlier run of the track."""
         returned = [self._inventory.step_of[pair] for pair in self._inventory.returns if pair[1] == run["run_id"]]
-        became = {
-            one["after_program_id"]
-            for address in returned
-            for one in self._movers.get(address, ())
-            if one["status"] in CHANGES
-        }
-        return self._inventory.is_first(row, run) and row["program_id"] not in became
+        movers = chain.from_iterable(self._movers.get(address, ()) for address in returned)
+        return {one["after_program_id"] for one in movers if one["status"] in CHANGES}
 
     def make(self, addresses: Sequence[str]) -> Iterator[Made]:
         """Yield the pages, one comparison after the other."""
