@@ -140,7 +140,10 @@ def _opening(dialect: str, pattern: str, memory_space: str | None = None, *, has
 
 
 # With other words behind the size it is no failure: the program tries again with less.
-_ALLOCATOR = r"Allocator \([^()]*\) ran out of memory trying to allocate \S+ \(rounded to "
+# That of pinned memory of the host is called `xla_gpu_host_bfc`.
+_ALLOCATOR = (
+    r"Allocator \((?:[^()]*(?P<space>host)_bfc|[^()]*)\) ran out of memory trying to allocate \S+ \(rounded to "
+)
 # What CPU puts before it where a buffer brings the failure: once for each program between.
 _OF_A_BUFFER = r"(?:(?:Buffer Definition Event|Error (?:preparing|dispatching) computation): )"
 _OPENINGS = (
@@ -254,6 +257,7 @@ _LOOKS_LIKE = re.compile(
 )
 # What the driver of CUDA refuses an allocator asks for again, in smaller pieces; where it gives up it says so itself.
 _OF_DRIVER = re.compile(r"failed to alloc(?:ate)? [0-9]")
+HOST = "host"  # the memory space of a message about pinned memory of the host of a GPU
 REPORT = "T3r"  # what libtpu since 0.0.42.1 writes to its log beside a T3; specimens show it, upstream does not
 REPORTED = "all_allocations"  # the figure of a report whose bytes are exact
 _ESCAPED = "[type.googleapis.com/"  # the payload of a status, which quotes the beginning of the message once more
@@ -674,7 +678,11 @@ def _without_reports(messages: list[Message]) -> list[Message]:
                 other.figures.append(exact)
             other.lines = [*other.lines, *message.lines]
             other.faults += message.faults
-        if not same and not any(_is_said_of(message, other) for other in failures.get(tuple(message.ranks), ())):
+        same = same or [one for one in failures.get(tuple(message.ranks), ()) if _is_said_of(message, one)]
+        if message.memory_space == HOST:
+            for other in same:  # the exception does not say which memory it was
+                other.memory_space, other.lines = HOST, [*other.lines, *message.lines]
+        if not same:
             told.append(message)
     return told
 

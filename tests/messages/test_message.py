@@ -150,6 +150,14 @@ def test_an_allocation_that_fails_is_one_failure(failure: str):
     assert 2 == len(read(f"{line}Out of memory while trying to allocate 16384000257 bytes.\n"))
 
 
+@pytest.mark.parametrize("failure", ["", "Out of memory while trying to allocate 1649267441664 bytes.\n"])
+def test_pinned_memory_of_the_host_is_not_that_of_the_device(failure: str):
+    """Its allocator has a name that says so; the exception behind it does not."""
+    [message] = read(REPORTED["G1 of an allocator"].replace("GPU_0_bfc", "xla_gpu_host_bfc") + failure)
+    assert ("G1", "host") == (message.dialect, message.memory_space)
+    assert message.key == again_read("\n".join(message.lines)).key
+
+
 def test_another_program_that_has_no_memory_is_no_failure_of_xla():
     """What XLA says on CPU has words of its own before it; compilers and libraries say nearly the same."""
     assert [] == read("cc1: Out of memory allocating 65536 bytes.\nOut of memory allocating 5 bytes.\n")
