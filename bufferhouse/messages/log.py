@@ -14,16 +14,20 @@ from typing import Any, BinaryIO, NamedTuple
 BLOCK_BYTES = 4 << 20
 LONGEST_LINE = 4 << 20  # bytes; no message prints one that long
 DONATION_KEY = b"Some donated buffers were not usable: "
+CUDA_KEY = b"CUDA_ERROR_OUT_OF_MEMORY"
 KEYS = (
     b"Ran out of memory", b"would exceed memory", b"Aborting compilation early", b"allocation_size_words <=",
     b"Attempting to allocate", b"Attempting to reserve", b"Out of memory while trying to allocate",
     b"by rematerialization; only reduced to", b"E1001: CompileTimeScopedVmemOom", b") exceeds the base limit (",
-    b"B) on device ordinal ", b"exceeding available bytes: ", b" (rounded to ",
+    b"B) on device ordinal ", b"exceeding available bytes: ", b" (rounded to ", b" bytes for new constant",
     # Without the words before it other programs say it, too.
     b"computation: Out of memory allocating ", b"Definition Event: Out of memory allocating ",
     b"allocation_size_words \\u003c=",  # as JSON of Docker writes it
     # A message of which the words above are damaged still has one of these.
     b"RESOURCE_EXHAUSTED", b"compile permanent error", b"exceeds available HBM", b"<= std::numeric_limits<int32_t>",
+    b" exceeded scoped ",
+    # No message of XLA about a program, and yet the memory did not suffice: CUDA, TensorFlow, the host.
+    CUDA_KEY, b"OOM when allocating tensor", b" of memory: Kill", b"std::bad_alloc",
     DONATION_KEY,
 )  # fmt: skip
 _KEYS = [key.decode() for key in KEYS]

@@ -5,7 +5,8 @@ compilation that was given up early, or TensorCore and SparseCore that take too 
 larger than the memory, T6 VMEM, T7 a failed check of a size, T8 a program that did not fit while it ran; G1 and G2 are
 those of GPU, and what CPU says is a G1, too (`MaybeOwningCpuMemory::Allocate`; where a buffer that
 is waited for brings the failure, `TrackedCpuDeviceBuffer` and what ran the program put words before it), as is what
-`StreamExecutorMemoryAllocator::Allocate` says, and what a GPU's allocator writes to the log before an exception
+`StreamExecutorMemoryAllocator::Allocate` says, what a GPU says where the constants of a program do not fit
+(`CreateOrShareConstant`), and what its allocator writes to the log before an exception
 (`BFCAllocator::AllocateRawInternal`). G3 is what GPU's scheduler logs where arguments and outputs alone are over its
 limit (`GetSchedulerMemoryLimit`, xla/service/gpu/gpu_hlo_schedule.cc); the compilation goes on. R is a warning of
 rematerialization: a program of which it speaks may fit. D is a warning of JAX about arguments whose donation it does
@@ -20,7 +21,7 @@ from functools import lru_cache
 from typing import BinaryIO
 
 from bufferhouse.messages.figures import SIZE, Figure, range_of
-from bufferhouse.messages.log import CLOCK, DONATION_KEY, KEYS, Line, lines
+from bufferhouse.messages.log import CLOCK, CUDA_KEY, DONATION_KEY, KEYS, Line, lines
 
 DONATION = "D"
 _NOT_IMPLEMENTED = "Donation is not implemented for "
@@ -139,7 +140,10 @@ def _opening(dialect: str, pattern: str, memory_space: str | None = None, *, has
 
 
 # With other words behind the size it is no failure: the program tries again with less.
-_ALLOCATOR = r"Allocator \([^()]*\) ran out of memory trying to allocate \S+ \(rounded to "
+# That of pinned memory of the host is called `xla_gpu_host_bfc`.
+_ALLOCATOR = (
+    r"Allocator \((?:[^()]*(?P<space>host)_bfc|[^()]*)\) ran out of memory trying to allocate \S+ \(rounded to "
+)
 # What CPU puts before it where a buffer brings the failure: once for each program between.
 _OF_A_BUFFER = r"(?:(?:Buffer Definition Event|Error (?:preparing|dispatching) computation): )"
 _OPENINGS = (
@@ -217,6 +221,10 @@ _OPENINGS = (
         r"Failed to allocate request for " + _S + r" \((?P<allocation>[0-9]{1,20})B\) on device ordinal [0-9]+" + _END,
     ),
     _opening(
+        "G1",
+        r"(?:INTERNAL: )?Failed to allocate (?P<allocation>[0-9]{1,20}) bytes for new constant" + _END,
+    ),
+    _opening(
         "G3",
         r"The byte size of input/output arguments \((?P<arguments_and_outputs>[0-9]{1,20})\) exceeds the base limit "
         r"\((?P<limit>[0-9]{1,20})\)\." + _END,
@@ -237,12 +245,19 @@ _BEGINS = re.compile(
     r"|(?:RESOURCE_EXHAUSTED: |(?:(?:RESOURCE_EXHAUSTED|INTERNAL): )?"
     + _OF_A_BUFFER
     + r"+)Out of memory allocating [0-9]"
+    r"|(?:INTERNAL: )?Failed to allocate [0-9]+ bytes for new constant"
     r"|Can't reduce memory use below|The byte size of input/output arguments \("
     r"|TPU TensorCore Hbm usage:|" + _ALLOCATOR + r"|E1001: CompileTimeScopedVmemOom:)"
     # Python prints the statement that warns behind the warning: there no argument follows.
     r"|Some donated buffers were not usable: [A-Za-z]"
 )
-_LOOKS_LIKE = re.compile("|".join(re.escape(key.decode()) for key in KEYS if key != DONATION_KEY))
+_LOOKS_LIKE = re.compile(
+    "|".join(re.escape(key.decode()) for key in KEYS if key not in (DONATION_KEY, CUDA_KEY))
+    + f"|[A-Z_]{{2,}}: .*{CUDA_KEY.decode()}"
+)
+# What the driver of CUDA refuses an allocator asks for again, in smaller pieces; where it gives up it says so itself.
+_OF_DRIVER = re.compile(r"failed to alloc(?:ate)? [0-9]")
+HOST = "host"  # the memory space of a message about pinned memory of the host of a GPU
 REPORT = "T3r"  # what libtpu since 0.0.42.1 writes to its log beside a T3; specimens show it, upstream does not
 REPORTED = "all_allocations"  # the figure of a report whose bytes are exact
 _ESCAPED = "[type.googleapis.com/"  # the payload of a status, which quotes the beginning of the message once more
@@ -568,7 +583,8 @@ class _Reading:
                 return
             yield from self._close(line.rank, reader)
         begun = _BEGINS.search(line.text) or _LOOKS_LIKE.search(line.text)
-        if _ESCAPED in (line.text[: begun.start()] if begun else line.text):
+        before = line.text[: begun.start()] if begun else line.text
+        if _ESCAPED in before or (_OF_DRIVER.search(before) and CUDA_KEY.decode() in line.text):
             return
         first = self.awaited.pop(line.rank, None)
         if begun is None:
@@ -662,7 +678,11 @@ def _without_reports(messages: list[Message]) -> list[Message]:
                 other.figures.append(exact)
             other.lines = [*other.lines, *message.lines]
             other.faults += message.faults
-        if not same and not any(_is_said_of(message, other) for other in failures.get(tuple(message.ranks), ())):
+        same = same or [one for one in failures.get(tuple(message.ranks), ()) if _is_said_of(message, one)]
+        if message.memory_space == HOST:
+            for other in same:  # the exception does not say which memory it was
+                other.memory_space, other.lines = HOST, [*other.lines, *message.lines]
+        if not same:
             told.append(message)
     return told
 

@@ -7,7 +7,7 @@ import duckdb
 
 from bufferhouse.messages import join, rules
 from bufferhouse.messages.figures import nominal
-from bufferhouse.messages.message import DONATION, REPORTED, Message
+from bufferhouse.messages.message import DONATION, HOST, REPORTED, Message
 from bufferhouse.messages.rules import Reproduced
 from bufferhouse.query.statements import Record, ask
 from bufferhouse.whatif.moments import Moments
@@ -157,7 +157,7 @@ def _unproved(one: Reproduced) -> Reproduced:
 
 def _take_apart(con: duckdb.DuckDBPyConnection, finding: Finding) -> None:
     dump_id, parts = finding.dump["dump_id"], finding.dump
-    if not finding.message.is_failure:
+    if not finding.message.is_failure or finding.message.memory_space == HOST:
         return
     if finding.message.memory_space not in _DEFAULT:
         finding.values, finding.value_count = _listed(con, finding.message, dump_id)

@@ -15,6 +15,8 @@ from bufferhouse.whatif.slots import lower_bound, most_alive
 from bufferhouse.whatif.space import ARENA, Space
 
 MEANS = ("donate", "free", "remove")  # kinds of edit that are tried where nobody says which
+# Kinds whose edits change instructions, and not only lives: compiled anew, a program may take less than they say.
+_GUESSED = {"shrink", "remat", "offload"}
 NODES = 3_000  # sets of edits that are tried before a set is called the least without proof
 _VISITS = 2_500_000  # slots that all searches look at, and once more as many without proof: together about a minute
 _PAIRS = 40  # pairs of slots that a packing compares while a set of edits looks at one slot
@@ -30,7 +32,8 @@ class Fit(NamedTuple):
     space takes at least with every means used on every value. `is_minimal` is whether no smaller set is sure to fit.
     `may_fit` is whether none is sure to, and the compiler may do better: where results are dropped it
     leaves out more than the dump shows, and a donated parameter may take the place of an output of other dimensions.
-    `fewer_may_fit` is whether it may so with fewer edits than those that fit.
+    `fewer_may_fit` is whether it may so with fewer edits than those that fit. `is_guess` is whether none fits by means
+    of which the dump gives estimates alone.
     """
 
     capacity_bytes: int
@@ -41,6 +44,7 @@ class Fit(NamedTuple):
     is_minimal: bool
     may_fit: bool = False
     fewer_may_fit: bool = False
+    is_guess: bool = False
 
 
 def read_size(text: str, option: str = "--fit") -> int:
@@ -90,9 +94,11 @@ def fit(
     kinds = means if len(means) > 1 and not at_once else ()
     work = _Work(visits, 1 + len(kinds), progress)
     search = _Search(moments, capacity_bytes, means, nodes, at_once, work)
+    is_guess = not _GUESSED.isdisjoint(means)
     if search.bound_bytes > capacity_bytes:
-        return Fit(capacity_bytes, False, [], now, search.bound_bytes, True)
+        return Fit(capacity_bytes, False, [], now, search.bound_bytes, True, is_guess=is_guess)
     found = search.run(now)
+    found = found._replace(is_guess=is_guess and not found.fits)
     if found.fits and len(found.edits) > 1 and search.does_better:
         found = found._replace(fewer_may_fit=True)
     if not found.fits and (search.may_fit or search.does_better):

@@ -39,6 +39,7 @@ class Point(NamedTuple):
 
     `compiler` is empty where the run does not say it. `has_donation` is whether an output stands in the place of an
     argument, `has_other_spaces` whether the bytes are of several memory spaces in the memory of one device.
+    `is_refused` is whether it did not fit where it was compiled, as files beside the dump or a message say.
     """
 
     number: int
@@ -50,6 +51,7 @@ class Point(NamedTuple):
     compiler: str = ""
     has_donation: bool = False
     has_other_spaces: bool = False
+    is_refused: bool = False
 
 
 class Piece(NamedTuple):
@@ -107,8 +109,8 @@ class Fitting(NamedTuple):
 
     `largest` is the largest measured point that fits; `interpolated` the largest number that would fit on the line to
     the next point, None where there is no such line. `next` is the first measured point behind `largest`, and
-    `short_bytes` what it lacks; None where nothing larger was measured. `is_monotonic` is whether all smaller points
-    fit, too.
+    `short_bytes` what it lacks; None where nothing larger was measured, or where the compiler refused it although its
+    bytes fit. `is_monotonic` is whether all smaller points fit, too.
     """
 
     largest: Point | None
@@ -118,15 +120,21 @@ class Fitting(NamedTuple):
     is_monotonic: bool
 
 
-def fitting(series: Series, capacity_bytes: int) -> Fitting:
-    """Return how far a series fits."""
-    fits = [point for point in series.points if point.reserved_bytes <= capacity_bytes]
+def fitting(series: Series, capacity_bytes: int, *, is_of_chip: bool = False) -> Fitting:
+    """Return how far a series fits; `is_of_chip` is whether its compiler refused what it refused for this capacity."""
+    fits = [
+        point
+        for point in series.points
+        if point.reserved_bytes <= capacity_bytes and not (is_of_chip and point.is_refused)
+    ]
     largest = fits[-1] if fits else None
     behind = [point for point in series.points if largest is None or point.number > largest.number]
     following = behind[0] if behind else None
-    short = None if following is None else following.reserved_bytes - capacity_bytes
+    short = None
+    if following is not None and following.reserved_bytes > capacity_bytes:
+        short = following.reserved_bytes - capacity_bytes
     interpolated = None
-    if largest is not None and following is not None:
+    if largest is not None and short is not None:
         room = (capacity_bytes - largest.reserved_bytes) * (following.number - largest.number)
         interpolated = largest.number + room // (following.reserved_bytes - largest.reserved_bytes)
     smaller = [point for point in series.points if largest is not None and point.number < largest.number]
@@ -149,7 +157,7 @@ def read_series(con: duckdb.DuckDBPyConnection, word: str, *, memory_space: int,
             points = [
                 Point(number, row["reserved_bytes"], row["program_id"], row["dump_id"], row["run_name"],
                       schedules.get(row["dump_id"]), row["compiler"], row["dump_id"] in donated,
-                      row["has_other_spaces"])
+                      row["has_other_spaces"], memory_space == 0 and row["is_refused"])
                 for place, number in sorted(numbers.items(), key=lambda one: one[1])
                 for row in [programs[place]]
             ]  # fmt: skip

@@ -7,6 +7,7 @@
 WITH capacities AS (
     SELECT
         r.run_id,
+        c.capacity_bytes IS NOT NULL AS is_known,
         COALESCE(c.capacity_bytes, $device_bytes) AS capacity_bytes,
         COALESCE(c.capacity_source, 'the parameter device_bytes') AS capacity_source
     FROM staging.runs AS r
@@ -21,7 +22,7 @@ SELECT
     CAST(SUM(f.footprint_bytes) AS BIGINT) AS footprint_bytes,
     o.capacity_bytes AS device_memory_bytes,
     ROUND(100.0 * SUM(f.footprint_bytes) / o.capacity_bytes, 1) AS used_percent_of_device,
-    SUM(f.footprint_bytes) > o.capacity_bytes AS is_too_large,
+    SUM(f.footprint_bytes) > o.capacity_bytes OR o.is_refused AS is_too_large,
     o.capacity_source
 FROM marts.footprint_v1 AS f
 INNER JOIN (
@@ -31,8 +32,11 @@ INNER JOIN (
         MAX(s.run_name) AS run_name,
         MAX(s.platform) AS platform,
         c.capacity_bytes,
-        c.capacity_source
+        c.capacity_source,
+        -- What files beside a dump say did not fit its own device does not, however small it looks.
+        COALESCE(BOOL_OR(c.is_known AND g.did_not_fit), FALSE) AS is_refused
     FROM marts.observations_v1 AS s
+    INNER JOIN staging.observations AS g ON s.run_id = g.run_id AND s.relative_path = g.relative_path
     INNER JOIN capacities AS c ON s.run_id = c.run_id
     -- A program that two runs compiled alike is judged on the device of each.
     GROUP BY s.dump_id, c.capacity_bytes, c.capacity_source
@@ -41,7 +45,7 @@ INNER JOIN (
 WHERE f.memory_space = $memory_space OR ($memory_space = 0 AND (
     o.platform = 'cpu' OR (o.platform = 'gpu' AND f.memory_space NOT IN (5, 6))
 ))
-GROUP BY o.program_name, o.run_name, f.dump_id, o.capacity_bytes, o.capacity_source
-HAVING 100.0 * SUM(f.footprint_bytes) >= $used_percent * o.capacity_bytes
+GROUP BY o.program_name, o.run_name, f.dump_id, o.capacity_bytes, o.capacity_source, o.is_refused
+HAVING 100.0 * SUM(f.footprint_bytes) >= $used_percent * o.capacity_bytes OR o.is_refused
 ORDER BY used_percent_of_device DESC, o.program_name, f.dump_id, o.capacity_bytes, o.capacity_source
 LIMIT $rows

@@ -48,7 +48,10 @@ SELECT
     r.run_name,  -- The run of that.
     r.compiler,  -- Its compiler with the version; empty where nobody said.
     r.reserved_bytes,  -- What it reserves in the memory space; in 0, in all that lie in the memory of its device.
-    r.has_other_spaces  -- Whether these are several.
+    r.has_other_spaces,  -- Whether these are several.
+    EXISTS (
+        SELECT 1 FROM marts.observations_v2 AS o WHERE o.run_id = r.run_id AND o.dump_id = r.dump_id AND o.did_not_fit
+    ) AS is_refused  -- Whether it did not fit, as files beside the dump or a message of its run say.
 FROM ranked AS r
 INNER JOIN marts.programs_v1 AS p ON r.program_id = p.program_id
 WHERE r.place = 1

@@ -10,8 +10,9 @@ WITH sightings AS (
         MIN(program_name) AS program_name,
         MIN(relative_path) AS relative_path,
         MIN(text_bytes) AS text_bytes,
-        COUNT(*) AS sighting_count
-    FROM marts.observations_v1
+        COUNT(*) AS sighting_count,
+        BOOL_OR(did_not_fit) AS did_not_fit
+    FROM marts.observations_v2
     WHERE program_id = $program_id
     GROUP BY run_id, dump_id, compile_target, platform
 )
@@ -31,7 +32,8 @@ SELECT
     s.dump_id,  -- The dump.
     s.relative_path,  -- A file of it, below the run's root.
     s.text_bytes,  -- Bytes of text.
-    s.sighting_count  -- Files of the run with this content.
+    s.sighting_count,  -- Files of the run with this content.
+    s.did_not_fit  -- It did not fit, as files beside it or a message of its run say; null where nothing says so.
 FROM sightings AS s
 INNER JOIN marts.runs_v2 AS r ON s.run_id = r.run_id
 LEFT JOIN marts.peak_memory_v1 AS p ON s.dump_id = p.dump_id AND p.memory_space = 0

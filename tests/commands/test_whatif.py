@@ -104,7 +104,18 @@ def test_a_capacity_is_met_with_the_fewest_values_or_said_to_be_out_of_reach(exa
     assert found["after"]["reserved_high_bytes"] <= capacity
     outcome = call("whatif", PROGRAM, "--run", RUN, "--warehouse", example_warehouse, "--fit", "1KiB")
     assert 1 == outcome.code
-    assert "It cannot fit into 1.0 KiB by these means: with every value edited that can be" in outcome.out
+    assert "\nIt cannot fit into 1.0 KiB by these means: with every value edited that can be" in outcome.out
+
+
+@pytest.mark.parametrize("means", ["shrink", "remat", "offload", "donate"])
+def test_estimates_prove_of_no_program_that_it_cannot_fit(example_warehouse: Path, means: str):
+    """The compiler took transformers in half of the bytes that `shrink` or `remat` leaves at least (docs/whatif.md)."""
+    words = ("whatif", PROGRAM, "--fit", "1KiB", "--means", means, "--run", RUN, "--warehouse", example_warehouse)
+    is_estimate = means != "donate"
+    assert is_estimate == json.loads(call(*words, "--format", "json").out)["fit"]["is_estimate"]
+    said = call(*words).out.replace("\n", " ")
+    told = [one in said for one in ("By estimate it cannot fit into 1.0 KiB by", "anew, and may do better.")]
+    assert [is_estimate, is_estimate] == told
 
 
 @pytest.mark.parametrize(

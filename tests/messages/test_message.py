@@ -94,6 +94,8 @@ REPORTED = {
     "computation: Error dispatching computation: Out of memory allocating 1099511627776 bytes.')",
     "G1 of an allocator": "2026-11-23 20:28:59.832181: W xla/tsl/framework/bfc_allocator.cc:501] Allocator "
     "(GPU_0_bfc) ran out of memory trying to allocate 1.50TiB (rounded to 1649267441664)requested by op \n",
+    "G1 of a constant": "jaxlib.xla_extension.XlaRuntimeError: INTERNAL: Failed to allocate 160000000000 bytes for new "
+    "constant: while running replica 0 and partition 0 of a replicated computation",
     "T4 of two cores": "RESOURCE_EXHAUSTED: TPU TensorCore Hbm usage: 20.50G, SparseCore Hbm usage 80.25G, exceeding "
     "available bytes: 95.74G",
     "G2": "Out of memory while trying to allocate 122.10GiB. [executable_name='jit_train_step']",
@@ -118,7 +120,7 @@ def test_dialects_of_public_reports_are_read(dialect: str):
     """They are as people have reported them; only of T3b there is a specimen, too."""
     [message] = read(REPORTED[dialect])
     assert (dialect.partition(" ")[0], []) == (message.dialect, message.faults)
-    if dialect == "G1 of CPU":
+    if dialect in ("G1 of CPU", "G1 of a constant"):
         assert [160_000_000_000] == [figure.size_bytes for figure in message.figures]
     if dialect.startswith("G1 of CPU,"):
         assert [1 << 40] == [figure.size_bytes for figure in message.figures]
@@ -148,11 +150,43 @@ def test_an_allocation_that_fails_is_one_failure(failure: str):
     assert 2 == len(read(f"{line}Out of memory while trying to allocate 16384000257 bytes.\n"))
 
 
+@pytest.mark.parametrize("failure", ["", "Out of memory while trying to allocate 1649267441664 bytes.\n"])
+def test_pinned_memory_of_the_host_is_not_that_of_the_device(failure: str):
+    """Its allocator has a name that says so; the exception behind it does not."""
+    [message] = read(REPORTED["G1 of an allocator"].replace("GPU_0_bfc", "xla_gpu_host_bfc") + failure)
+    assert ("G1", "host") == (message.dialect, message.memory_space)
+    assert message.key == again_read("\n".join(message.lines)).key
+
+
 def test_another_program_that_has_no_memory_is_no_failure_of_xla():
     """What XLA says on CPU has words of its own before it; compilers and libraries say nearly the same."""
     assert [] == read("cc1: Out of memory allocating 65536 bytes.\nOut of memory allocating 5 bytes.\n")
     [refused] = read("INTERNAL: Error preparing computation: Out of memory allocating 10995")
     assert isinstance(refused, Refused)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "XlaRuntimeError: INTERNAL: Failed to load in-memory CUBIN: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
+        "INTERNAL: Mosaic failed: Scoped allocation with size 20.00M and limit 16.00M exceeded scoped vmem limit by 4M",
+        "ResourceExhaustedError: OOM when allocating tensor with shape[32,4096] and type float by allocator GPU_0_bfc",
+        "[ 1234.567] Out of memory: Killed process 4321 (python) total-vm:123456kB, anon-rss:1234kB",
+        "Memory cgroup out of memory: Killed process 4321 (python3) total-vm:123456kB, UID:0 pgtables:9kB",
+        "terminate called after throwing an instance of 'std::bad_alloc'",
+    ],
+)
+def test_memory_that_does_not_suffice_in_other_words_never_passes_silently(line: str):
+    """Of which program, and by how much, is not known: nobody is told that nothing was found."""
+    [refused] = read(f"{line}\n")
+    assert (1, "a message that is known, whole in its line") == (refused.line_number, refused.expected)
+
+
+@pytest.mark.parametrize("status", ["", "RESOURCE_EXHAUSTED: : ", "INTERNAL: CUDA error: : "])
+def test_what_the_driver_refuses_an_allocator_is_no_failure(status: str):
+    """The allocator asks for less, and says itself where it gives up: the log of a program that runs has such lines."""
+    line = f"failed to allocate 75.00GiB (80530636800 bytes) from device: {status}CUDA_ERROR_OUT_OF_MEMORY: no memory"
+    assert [] == read(f"E0000 00:00:1746000000.000000     123 cuda_executor.cc:1228] {line}\n")
 
 
 def test_an_allocator_that_tries_again_is_no_failure():

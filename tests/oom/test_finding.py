@@ -215,6 +215,21 @@ def test_what_else_lies_in_the_memory_of_a_gpu_is_no_part_of_space_0(tmp_path: P
         assert (expected is not None) == ("Those of memory space 0 alone." in call("oom", log, folder).out)
 
 
+def test_pinned_memory_of_the_host_takes_nothing_of_the_device(tmp_path: Path):
+    """What lies in the memory of the device, and what would have to go there, has nothing to do with it."""
+    slots = [Slot(0, 2, 0, size, number) for number, size in enumerate((600, 1000))]
+    dump = tmp_path / "module_0001.jit_f.sm_9.0_gpu_after_optimizations-buffer-assignment.txt"
+    dump.write_bytes(dump_text(slots, [", preallocated-temp", ", color 5, preallocated-temp"]))
+    line = "Allocator (xla_gpu_host_bfc) ran out of memory trying to allocate 1000B (rounded to 1024)requested by op \n"
+    (tmp_path / "train.log").write_text(f"2026-11-23 20:28:59.832181: W xla/bfc_allocator.cc:501] {line}")
+    text = call("oom", tmp_path).out
+    assert "jit_f: 1.0 KiB do not fit into the memory that a GPU pins on its host.\n" in text
+    assert (False, False) == ("device" in text, "Where the bytes go" in text)
+    [found] = json.loads(call("oom", tmp_path, "--format", "json").out)["findings"]
+    assert (str(dump), None, "host") == (found["dump"], found["doubt"], found["memory_space"])
+    assert ({}, [], []) == (found["parts"], found["values"], found["advice"])
+
+
 @pytest.mark.parametrize(
     ("name", "reason"),
     [

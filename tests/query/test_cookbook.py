@@ -329,6 +329,22 @@ def test_a_program_of_two_devices_is_judged_on_each(warehouse, tmp_path):
         assert expected[:count] == [tuple(row[name] for name in columns) for row in found]
 
 
+def test_what_a_compiler_refused_is_too_large_for_its_device(warehouse, tmp_path):
+    """Ahead of time it gives less of a v4 than the chip has: a file beside the dump says that it did not fit."""
+    dump = "module_0001.jit_f.cl_853872983.after_optimizations-buffer-assignment.txt"
+    for run, facts in (("known", {"device_kind": "TPU v4"}), ("unknown", {})):
+        (tmp_path / run).mkdir()
+        (tmp_path / run / dump).write_bytes(dump_text([Slot(0, 2, 0, 64)], [", preallocated-temp"]))
+        (tmp_path / run / "module_0001.jit_f.cl_853872983.oom_intermediate_module.txt").write_text("HloModule jit_f")
+        (tmp_path / run / "run.json").write_text(json.dumps(facts))
+    assert 0 == ingest(warehouse, tmp_path / "known", tmp_path / "unknown")[0]
+    words = ["query", "--ask", "fits_a_chip", "--warehouse", warehouse, "--format", "json"]
+    [found] = json.loads(call(*words).out)
+    assert ("known", 32 << 30, True) == (found["run_name"], found["device_memory_bytes"], found["is_too_large"])
+    found = json.loads(call(*words, "--param", "used_percent=0").out)
+    assert {"known": True, "unknown": False} == {row["run_name"]: row["is_too_large"] for row in found}
+
+
 def test_all_that_lies_in_the_memory_of_a_gpu_must_fit(warehouse, tmp_path):
     """Its memory spaces are labels on one memory, but for the host's."""
     headers = [", preallocated-temp", *(f", color {color}, preallocated-temp" for color in (2, 7, 5))]

@@ -272,6 +272,19 @@ def test_the_capacity_is_that_of_all_memory_spaces_of_the_device(tmp_path: Path,
     assert [f"Capacity: 100 B (the run); {said}", "", "", ""] == notes
 
 
+def test_a_program_that_did_not_fit_says_so_beside_the_capacity(tmp_path: Path):
+    """Ahead of time a compiler gives less of a v4 than there is: what seems to fit was refused."""
+    stem = tmp_path / "module_0001.jit_f.cl_853872983"
+    dump = Path(f"{stem}.after_optimizations-buffer-assignment.txt")
+    dump.write_bytes(dump_text([Slot(0, 2, 0, 60)], [", preallocated-temp"]))
+    (tmp_path / "run.json").write_text('{"device_memory_bytes": 100}')
+    for said in ("", " The program did not fit."):
+        program = read_program([str(tmp_path)], "jit_f")
+        [note] = [capacity_note(program, space) for space in program.spaces]
+        assert f"Capacity: 100 B (the run); 60.0% of it is reserved.{said}" == note
+        Path(f"{stem}.oom_intermediate_module.txt").write_text("HloModule jit_f")
+
+
 def test_a_result_in_the_place_of_a_donated_argument_is_no_argument(tmp_path: Path):
     """The caller keeps both: the argument, which is there from the start, and the result, which is born later."""
     donated = ", parameter 0, shape |u8[64]| at ShapeIndex {}, output shape is |u8[64]|, maybe-live-out"

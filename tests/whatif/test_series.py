@@ -214,6 +214,28 @@ def test_points_of_several_compilers_are_told(tmp_path):
     assert told in call(*words).out.replace("\n", " ")
 
 
+def test_no_measured_point_fits_that_its_compiler_refused(tmp_path):
+    """Ahead of time a program of a v4 gets less than the chip has: files beside the dump say that it did not fit."""
+    written(tmp_path, [2, 4, 8])
+    for folder in tmp_path.iterdir():
+        (folder / "run.json").write_text('{"device_kind": "TPU v4"}')
+        [dump] = folder.glob("*.txt")
+        dump.rename(dump.with_name(dump.name.replace(".cpu_", ".cl_853872983.")))
+        if folder.name == "b8":
+            (folder / "module_0001.jit_f.cl_853872983.oom_intermediate_module.txt").write_text("HloModule jit_f")
+    words = ("fits", "jit_f", "--chip", "v4", "--from", tmp_path)
+    text, less = call(*words).out, "Their compiler refused 8, though less than this is reserved.\n"
+    assert f"{less}The largest measured that fits is 4.\n" in text
+    assert "may fit" not in text
+    [series] = json.loads(call(*words, "--format", "json").out)["series"]
+    keys = ("largest_measured", "largest_interpolated", "next_measured", "short_bytes", "refused")
+    assert (4, None, 8, None, [8]) == tuple(series[key] for key in keys)
+    assert ["measured", "measured", "measured, but refused"] == [point["how"] for point in series["points"]]
+    # Of another memory it is not known.
+    text = call("fits", "jit_f", "--capacity", "30GiB", "--from", tmp_path).out
+    assert f"{less}The largest measured, 8, fits; nothing larger was measured." in text
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

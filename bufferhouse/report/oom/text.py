@@ -6,7 +6,7 @@ from typing import NamedTuple
 from bufferhouse.errors import counted
 from bufferhouse.messages.figures import printed as size_text
 from bufferhouse.messages.figures import shows
-from bufferhouse.messages.message import Refused
+from bufferhouse.messages.message import HOST, Refused
 from bufferhouse.oom.finding import Finding, record
 from bufferhouse.query.statements import Record
 from bufferhouse.report.text.columns import Column
@@ -174,6 +174,7 @@ def verdict(finding: Finding) -> str:
     is_known = finding.dump is not None and finding.doubt is None
     name = message.module or (finding.dump["program_name"] if is_known else None) or "a program"
     space = message.memory_space.upper() if message.memory_space else "device memory"
+    space = "the memory that a GPU pins on its host" if message.memory_space == HOST else space
     needed, limit = message.needed, message.limit
     need = human_bytes(finding.needed_bytes) if finding.needed_bytes is not None else needed and needed.printed
     capacity = limit and (human_bytes(limit.size_bytes) if limit.size_bytes is not None else limit.printed)

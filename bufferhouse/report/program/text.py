@@ -135,7 +135,9 @@ def capacity_note(program: Program, space: Space) -> str:
     on_device = sum(one.facts["reserved_bytes"] for one in program.spaces if is_of_device(platform, one.memory_space))
     said = f"Capacity: {exact_bytes(limit['capacity_bytes'])} ({printable(limit['capacity_source'], 120)})"
     more = f" here, {on_device / capacity:.1%} in all memory spaces of the device" if on_device > here else ""
-    return f"{said}; {here / capacity:.1%} of it is reserved{more}."
+    # A compiler holds back more of a device than its capacity tells, and refuses what seems to fit.
+    refused = " The program did not fit." if program.dump.get("did_not_fit") else ""
+    return f"{said}; {here / capacity:.1%} of it is reserved{more}.{refused}"
 
 
 def map_note(program: Program, space: Space) -> str:

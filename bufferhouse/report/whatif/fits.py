@@ -13,7 +13,7 @@ from bufferhouse.report.text.sections import Section, plain_json
 from bufferhouse.report.whatif.text import capacity_said
 from bufferhouse.warehouse.run_names import find
 from bufferhouse.whatif.chips import chip_of
-from bufferhouse.whatif.series import Fitting, Series, fitting, read_series
+from bufferhouse.whatif.series import Fitting, Point, Series, fitting, read_series
 
 _POINTS = [
     Column("number", "N", "count"),
@@ -94,7 +94,10 @@ def _section(series: Series, asked: Asked, said: Callable[[int], str]) -> Sectio
     target = series.compile_target
     device = printable(series.device_kind, 60)
     title = f"{', '.join(filter(None, (printable(series.program_name, 80), target, device)))}: {series.what}"
-    lines = _lines(series, fitting(series, asked.capacity_bytes), said)
+    lines = _lines(series, _fitting(series, asked), said)
+    if refused := _refused(series, asked):
+        numbers = ", ".join(f"{point.number:,}" for point in refused)
+        lines.insert(0, f"Their compiler refused {numbers}, though less than this is reserved.")
     if len(compilers := series.compilers) > 1:
         named = ", ".join(printable(one or "one that is not known", 60) for one in compilers)
         lines.insert(0, f"The points are of several compilers: {named}. Choose the dumps of one run with --run.")
@@ -111,10 +114,24 @@ def _section(series: Series, asked: Asked, said: Callable[[int], str]) -> Sectio
     return Section(title, lines, _POINTS, _rows(series, asked))
 
 
+def _fitting(series: Series, asked: Asked) -> Fitting:
+    is_of_chip = asked.chip is not None and series.device_kind in chip_of(asked.chip).kinds
+    return fitting(series, asked.capacity_bytes, is_of_chip=is_of_chip)
+
+
+def _refused(series: Series, asked: Asked) -> list[Point]:
+    """Return the points that would fit by their bytes, and did not where they were compiled."""
+    return [point for point in series.points if point.is_refused and point.reserved_bytes <= asked.capacity_bytes]
+
+
 def _rows(series: Series, asked: Asked) -> list[Record]:
     """Return the measured points and the numbers that were asked, in order; what is not measured says so."""
     capacity = asked.capacity_bytes
-    rows = [_row(p.number, p.reserved_bytes, capacity, "measured", p.run_name) for p in series.points]
+    refused = _refused(series, asked)
+    rows = [
+        _row(p.number, p.reserved_bytes, capacity, "measured, but refused" if p in refused else "measured", p.run_name)
+        for p in series.points
+    ]
     for number in sorted(set(asked.at) - {point.number for point in series.points}):
         piece = next((one for one in series.pieces if one.first.number < number < one.last.number), None)
         if piece is None:
@@ -138,8 +155,9 @@ def _lines(series: Series, found: Fitting, said: Callable[[int], str]) -> list[s
         lines.append(f"The largest measured, {found.largest.number:,}, fits; nothing larger was measured.")
     else:
         lines.append(f"The largest measured that fits is {found.largest.number:,}.")
+    if found.interpolated is not None:
         lines.append(f"Interpolated, {found.interpolated:,} may fit: a guess on the line to {found.next.number:,}.")
-    if found.next is not None:
+    if found.short_bytes is not None:
         place = "smallest" if found.largest is None else "next"
         lines.append(f"The {place} measured, {found.next.number:,}, takes {said(found.short_bytes)} too much.")
     if not found.is_monotonic:
@@ -156,7 +174,7 @@ def _lines(series: Series, found: Fitting, said: Callable[[int], str]) -> list[s
 
 
 def _record(series: Series, asked: Asked) -> Record:
-    found = fitting(series, asked.capacity_bytes)
+    found = _fitting(series, asked)
     return {
         "program": series.program_name,
         "compile_target": series.compile_target or None,
@@ -164,6 +182,7 @@ def _record(series: Series, asked: Asked) -> Record:
         "number": series.what,
         "compilers": series.compilers,
         "donated": [point.number for point in series.points if point.has_donation],
+        "refused": [point.number for point in series.points if point.is_refused],
         "has_other_spaces": any(point.has_other_spaces for point in series.points),
         "points": _rows(series, asked),
         "pieces": [

@@ -174,7 +174,7 @@ def _fit_record(change: Change, found: Fit) -> Record:
         "capacity_bytes": change.capacity_bytes,
         "other_spaces_bytes": change.other_bytes,
         "fits": found.fits,
-        "is_estimate": _is_estimate(change.outcome),
+        "is_estimate": _is_estimate(change.outcome) or found.is_guess,
         "is_minimal": found.is_minimal,
         "may_fit": found.may_fit,
         "fewer_may_fit": found.fewer_may_fit,
@@ -225,13 +225,17 @@ def _verdict(found: Fit, *, is_estimate: bool) -> str:
             least = "No set of fewer values is sure to; some may, where the compiler does better than the bounds"
         it_fits = "By estimate it fits" if is_estimate else "It fits"
         return f"{it_fits} into {capacity} with {counted(len(found.edits), 'edit')}. {least}."
+    it_cannot, anew = "It cannot", ""
+    if found.is_guess:
+        it_cannot = "By estimate it cannot"
+        anew = " The compiler schedules the changed program anew, and may do better."
     if found.bound_bytes > found.capacity_bytes:
         return (
-            f"It cannot fit into {capacity} by these means: with every value edited that can be, it still takes "
-            f"{exact_bytes(found.bound_bytes)} at least."
+            f"{it_cannot} fit into {capacity} by these means: with every value edited that can be, it still takes "
+            f"{exact_bytes(found.bound_bytes)} at least.{anew}"
         )
     if found.is_minimal:
-        return f"It cannot fit into {capacity} by these means: every set of edits was tried."
+        return f"{it_cannot} fit into {capacity} by these means: every set of edits was tried.{anew}"
     if found.may_fit:
         return (
             f"No set of edits is sure to fit into {capacity}; some may, where the compiler does better than the bounds."
