@@ -41,7 +41,7 @@ def processes(prefect_server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         kill_group(process)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_nobody_leans_on_a_server_that_ends_soon(processes: list[Popen]):
     """That of `notify` is gone when `notify` is; a `serve` that comes meanwhile waits, and has one of its own."""
     port = free_port()

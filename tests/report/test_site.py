@@ -330,6 +330,7 @@ def test_a_manifest_leads_nowhere_out_of_its_site(key: str, place: str):
     assert Manifest() == Manifest.read(manifest.written())
 
 
+@pytest.mark.soak
 def test_a_run_that_comes_late_renews_the_order_of_those_behind_it(tmp_path: Path, begun: Callable):
     """Pages and figures have the place of each run among all, also of those that share no program with it."""
     warehouse, folder = tmp_path / "own.duckdb", begun("site")
@@ -359,6 +360,7 @@ def test_a_message_that_comes_later_renews_the_page_of_its_program(tmp_path: Pat
     assert "Message about a program that did not fit" in (folder / page).read_text()
 
 
+@pytest.mark.soak
 def test_flags_that_are_set_later_renew_the_comparison(tmp_path: Path, begun: Callable):
     """It says that the runs were compiled with other flags."""
     warehouse, folder = tmp_path / "own.duckdb", begun("site")

@@ -110,6 +110,7 @@ def test_an_export_that_a_full_disk_stopped_goes_on(disk, example_warehouse):
 
 
 @needs_lake
+@pytest.mark.soak
 def test_a_lake_on_a_disk_that_is_full(disk, fleet):
     """Exit 3 at once, with the reason and not only that it failed; the same command makes it later."""
     space(disk, "1m")

@@ -297,6 +297,7 @@ def test_a_catalog_that_dies_while_a_lake_is_made(postgres, catalog, fleet, tmp_
     assert "5 of 5 dumps proved\n" == call("verify", "--warehouse", catalog).out
 
 
+@pytest.mark.soak
 def test_a_catalog_that_is_started_anew_while_a_lake_is_made(postgres, catalog, fleet, tmp_path):
     """It is waited for, and the same ingest goes on."""
     with killed_in_the_middle(postgres, catalog) as killed, ThreadPoolExecutor(1) as pool:
