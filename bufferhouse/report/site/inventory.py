@@ -223,20 +223,22 @@ class Inventory:
         """Return whether no run before has the program of a mover for its target, of the track and device of `run`."""
         return min(self._orders(mover, mover["program_id"], run), default=run["run_order"]) >= run["run_order"]
 
+    def goes_across(self, step: Step) -> bool:
+        """Return whether a step goes across runs of its track: they lack a program of it."""
+        after = step.after
+        track = self.tracks[after["platform"], after["track"], after["device_kind"]]
+        return any(step.before["run_order"] < run["run_order"] < after["run_order"] for run in track)
+
     def is_told_before(self, mover: Record, step: Step) -> bool:
-        """Return whether steps between the runs of a step say what moved: it goes across runs that lack a program.
+        """Return whether steps between the runs of a step that goes across others say what moved.
 
         So it is where one of these runs has the program of a mover, and where the program is in one of the two runs
         alone: it is new, or gone, in a step from run to run.
         """
-        after = step.after
-        first, last = (run["run_order"] for run in (step.before, after))
-        track = self.tracks[after["platform"], after["track"], after["device_kind"]]
-        if not any(first < run["run_order"] < last for run in track):
-            return False
+        first, last = step.before["run_order"], step.after["run_order"]
         programs = {mover["before_program_id"], mover["after_program_id"]}
         return None in programs or any(
-            first < order < last for program_id in programs for order in self._orders(mover, program_id, after)
+            first < order < last for program_id in programs for order in self._orders(mover, program_id, step.after)
         )
 
     def _orders(self, mover: Record, program_id: int, run: Record) -> Iterable[int]:

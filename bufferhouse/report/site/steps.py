@@ -65,8 +65,10 @@ class Steps:
             for row in self._movers[address]
             if row["status"] != "new" or (self._inventory.is_first(row, step.after) and row["program_id"] not in became)
         ]
-        is_past = address in self._inventory.past_steps  # nothing counts it: its page of triage stays as it is
-        return [row for row in rows if is_past or not self._inventory.is_told_before(row, step)]
+        # Nothing counts a past step: its page of triage stays as it is.
+        if address in self._inventory.past_steps or not self._inventory.goes_across(step):
+            return rows
+        return [row for row in rows if not self._inventory.is_told_before(row, step)]
 
     def _became(self, run: Record) -> set[int]:
         """Return the programs of a run that other ones of their function became since an earlier run of the track."""
