@@ -95,9 +95,8 @@ def _section(series: Series, asked: Asked, said: Callable[[int], str]) -> Sectio
     device = printable(series.device_kind, 60)
     title = f"{', '.join(filter(None, (printable(series.program_name, 80), target, device)))}: {series.what}"
     lines = _lines(series, _fitting(series, asked), said)
-    if refused := _refused(series, asked):
-        numbers = ", ".join(f"{point.number:,}" for point in refused)
-        lines.insert(0, f"Their compiler refused {numbers}, though less than this is reserved.")
+    if refused := [f"{point.number:,}" for point in series.points if _is_refused(point, asked)]:
+        lines.insert(0, f"Their compiler refused {', '.join(refused)}, though less than this is reserved.")
     if len(compilers := series.compilers) > 1:
         named = ", ".join(printable(one or "one that is not known", 60) for one in compilers)
         lines.insert(0, f"The points are of several compilers: {named}. Choose the dumps of one run with --run.")
@@ -119,18 +118,18 @@ def _fitting(series: Series, asked: Asked) -> Fitting:
     return fitting(series, asked.capacity_bytes, is_of_chip=is_of_chip)
 
 
-def _refused(series: Series, asked: Asked) -> list[Point]:
-    """Return the points that would fit by their bytes, and did not where they were compiled."""
-    return [point for point in series.points if point.is_refused and point.reserved_bytes <= asked.capacity_bytes]
+def _is_refused(point: Point, asked: Asked) -> bool:
+    """Return whether a point would fit by its bytes, and did not where it was compiled."""
+    return point.is_refused and point.reserved_bytes <= asked.capacity_bytes
 
 
 def _rows(series: Series, asked: Asked) -> list[Record]:
     """Return the measured points and the numbers that were asked, in order; what is not measured says so."""
     capacity = asked.capacity_bytes
-    refused = _refused(series, asked)
     rows = [
-        _row(p.number, p.reserved_bytes, capacity, "measured, but refused" if p in refused else "measured", p.run_name)
-        for p in series.points
+        _row(point.number, point.reserved_bytes, capacity, how, point.run_name)
+        for point in series.points
+        for how in ["measured, but refused" if _is_refused(point, asked) else "measured"]
     ]
     for number in sorted(set(asked.at) - {point.number for point in series.points}):
         piece = next((one for one in series.pieces if one.first.number < number < one.last.number), None)
