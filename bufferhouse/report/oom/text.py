@@ -16,6 +16,7 @@ from bufferhouse.report.text.screen import report_text
 from bufferhouse.report.text.sections import Section, plain_json
 
 _MOST_NAMED = 10  # dumps that no message is about, and paths that could not be read
+_SPACES = {None: "device memory", HOST: "the memory that a GPU pins on its host"}  # others are called by their names
 _BAR = 24  # characters for the capacity: twice as many and the line between fit a terminal of 80
 _SAID = {
     "T4": "The compiler gave up early, before it assigned buffers: there is no dump, and the figure is its estimate.",
@@ -173,8 +174,7 @@ def verdict(finding: Finding) -> str:
     message = finding.message
     is_known = finding.dump is not None and finding.doubt is None
     name = message.module or (finding.dump["program_name"] if is_known else None) or "a program"
-    space = message.memory_space.upper() if message.memory_space else "device memory"
-    space = "the memory that a GPU pins on its host" if message.memory_space == HOST else space
+    space = _SPACES.get(message.memory_space) or message.memory_space.upper()
     needed, limit = message.needed, message.limit
     need = human_bytes(finding.needed_bytes) if finding.needed_bytes is not None else needed and needed.printed
     capacity = limit and (human_bytes(limit.size_bytes) if limit.size_bytes is not None else limit.printed)
