@@ -47,17 +47,20 @@ def _names(ctx: typer.Context) -> dict[str, list[str]]:
 def _kept(place: Address) -> dict[str, list[str]]:
     if not isinstance(place, FileAddress):
         return _read(place)
+    try:
+        path = cache_folder() / f"names-{hashlib.sha256(place.key.encode()).hexdigest()[:16]}.json"
+    except RuntimeError:  # the user has no home directory
+        return _read(place)
     about = place.file.stat()
     state = [place.key, about.st_size, about.st_mtime_ns]
-    file = f"names-{hashlib.sha256(place.key.encode()).hexdigest()[:16]}.json"
-    with suppress(OSError, RuntimeError, ValueError, KeyError):  # RuntimeError: the user has no home directory
-        held = json.loads((cache_folder() / file).read_text(encoding="utf-8"))
+    with suppress(OSError, ValueError, KeyError):
+        held = json.loads(path.read_text(encoding="utf-8"))
         if held["state"] == state:
             return held["names"]
     names = _read(place)
-    with suppress(OSError, RuntimeError):
-        cache_folder().mkdir(parents=True, exist_ok=True)
-        with replacing(cache_folder() / file) as new:
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as new:
             new.write_text(json.dumps({"state": state, "names": names}), encoding="utf-8")
     return names
 
