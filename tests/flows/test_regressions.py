@@ -66,6 +66,12 @@ def lost(monkeypatch):
     return found
 
 
+def ingest_night(folder: Path, path: Path, day: int, *, publish: bool = False, **facts: str) -> None:
+    """Ingest a folder of dumps as the run of a day, with other facts about it in its run.json."""
+    (folder / "run.json").write_text(json.dumps({**facts, "started_at": f"2026-11-0{day}T00:00:00Z"}))
+    run_ingest([str(folder)], path, publish=publish)
+
+
 def test_growth_over_the_limit_is_told(prefect_server, upgraded, told):
     """An event for the pair of runs names what grew with its bytes; artifacts show comparison and counts."""
     state = flows.regressions.regressions(warehouse=str(upgraded), limit="5%,1MiB", return_state=True)
@@ -259,8 +265,7 @@ def test_growth_across_a_night_without_the_program_is_told(prefect_server, tmp_p
         if day == 2:
             g.write_text(f"{g.read_text()}\ndamaged\n")
             h.unlink()
-        (folder / "run.json").write_text(json.dumps({"started_at": f"2026-11-0{day}T00:00:00Z"}))
-        run_ingest([str(folder)], path)
+        ingest_night(folder, path, day)
     state = flows.regressions.regressions(warehouse=str(path), return_state=True)
     assert "1 regression in 2 comparisons; not compared, as they were refused: 1 dump of n2" == state.message
     [(run, before, _, offenders)] = told
@@ -295,8 +300,7 @@ def test_a_larger_model_across_a_night_without_it_is_told(prefect_server, tmp_pa
         write_dumps(folder, [1])
         if model:
             shutil.copytree(models / model, folder, dirs_exist_ok=True)
-        (folder / "run.json").write_text(json.dumps({"started_at": f"2026-11-0{day}T00:00:00Z"}))
-        run_ingest([str(folder)], path)
+        ingest_night(folder, path, day)
     state = flows.regressions.regressions(warehouse=str(path), return_state=True)
     assert "1 regression in 2 comparisons" == state.message
     [(run, before, _, [offender])] = told
@@ -316,8 +320,7 @@ def test_a_refused_run_is_told_until_a_newer_one_of_its_track_is_there(prefect_s
         (file,) = write_dumps(folder, [1])
         if is_damaged:
             file.write_text(f"{file.read_text()}\n{name}\n")
-        (folder / "run.json").write_text(json.dumps({"track": track, "started_at": f"2026-11-0{day}T00:00:00Z"}))
-        run_ingest([str(folder)], path)
+        ingest_night(folder, path, day, track=track)
     state = flows.regressions.regressions(warehouse=str(path), return_state=True)
     assert "0 regressions in 2 comparisons; not compared, as all dumps were refused: n5, x2" == state.message
 
@@ -329,9 +332,7 @@ def test_a_newer_run_without_one_before_it_is_told(prefect_server, tmp_path, tol
     for day, (track, name, device) in enumerate(nights, 1):
         folder = tmp_path / name
         write_dumps(folder, [1])
-        facts = {"track": track, "device_kind": device, "started_at": f"2026-11-0{day}T00:00:00Z"}
-        (folder / "run.json").write_text(json.dumps(facts))
-        run_ingest([str(folder)], path)
+        ingest_night(folder, path, day, track=track, device_kind=device)
     state = flows.regressions.regressions(warehouse=str(path), return_state=True)
     message = "0 regressions in 1 comparison; not compared, as no run before has their platform, track and device: n3"
     assert ("COMPLETED", message, []) == (state.type.value, state.message, told)
@@ -344,8 +345,7 @@ def test_a_published_copy_that_is_read_while_somebody_writes_is_told(prefect_ser
     for day, grown in enumerate([0, 0, 2**26], 1):
         folder = tmp_path / f"n{day}"
         write_dumps(folder, [1], lambda number, grown=grown: small_dump(number + grown))
-        (folder / "run.json").write_text(json.dumps({"started_at": f"2026-11-0{day}T00:00:00Z"}))
-        run_ingest([str(folder)], path, publish=day == 2)
+        ingest_night(folder, path, day, publish=day == 2)
     process = start(path, code=WRITER, stdin=subprocess.PIPE)
     try:
         assert process.stdout.readline(), process.stderr.read()
