@@ -24,6 +24,7 @@ from prefect.client.schemas.filters import (
     DeploymentFilter,
     DeploymentFilterTags,
     FlowRunFilter,
+    FlowRunFilterDeploymentId,
     FlowRunFilterExpectedStartTime,
     FlowRunFilterState,
     FlowRunFilterStateType,
@@ -143,22 +144,25 @@ def serve(conf: Config, settings: Sequence[str] = (), *, poll_seconds: float = 1
     """
     os.environ[callers.SERVED] = callers.served(conf, settings)  # flow runs are processes of their own
     with flow_runs_forked(), _own_temporary_folder(), _signals_between_steps():
-        # Prefect's settings are in the context, and a thread has none of its own.
-        watch = partial(copy_context().run, _pass_over_overtaken, poll_seconds)
-        threading.Thread(target=watch, daemon=True).start()
         # Several flow runs at once would only wait for one another, each with a batch in memory.
         # It cannot pause deployments where a flow run is under way: what ends the loop cancels its requests, too.
         runner = _Served(name=NAME, query_seconds=poll_seconds, limit=1, pause_on_shutdown=False)
         wanted = deployments(conf, settings)
         try:
-            asyncio.run(_started(runner, wanted))
+            asyncio.run(_started(runner, wanted, poll_seconds))
         finally:
             _pause(wanted)
 
 
-async def _started(runner: Runner, wanted: Sequence[dict[str, Any]]) -> None:
+async def _started(runner: Runner, wanted: Sequence[dict[str, Any]], poll_seconds: float) -> None:
     asyncio.get_running_loop().set_exception_handler(_pass_over_cancelled)
-    _pause_forgotten([await runner.aadd_flow(**deployment) for deployment in wanted])
+    made = [await runner.aadd_flow(**deployment) for deployment in wanted]
+    with get_client(sync_client=True) as client:
+        _pause_forgotten(client, made)
+        _cancel_overtaken(client, made, is_served=False)
+    # Prefect's settings are in the context, and a thread has none of its own.
+    watch = partial(copy_context().run, _pass_over_overtaken, made, poll_seconds)
+    threading.Thread(target=watch, daemon=True).start()
     await runner.start()
 
 
@@ -183,17 +187,16 @@ def _pause(wanted: Sequence[dict[str, Any]]) -> None:
     log.info("All deployments have been paused!")
 
 
-def _pause_forgotten(made: Sequence[UUID]) -> None:
+def _pause_forgotten(client: SyncPrefectClient, made: Sequence[UUID]) -> None:
     """Pause deployments of ours that the configuration has no longer, which nobody paused who was killed.
 
     Prefect would go on making flow runs of them that nobody carries out.
     """
     ours = DeploymentFilter(tags=DeploymentFilterTags(all_=[SERVED]))
-    with get_client(sync_client=True) as client:
-        for found in client.read_deployments(deployment_filter=ours):
-            if found.id not in made and not found.paused:
-                client.pause_deployment(found.id)
-                get_logger("runner").info("Paused deployment %r, which is not configured any more", found.name)
+    for found in client.read_deployments(deployment_filter=ours):
+        if found.id not in made and not found.paused:
+            client.pause_deployment(found.id)
+            get_logger("runner").info("Paused deployment %r, which is not configured any more", found.name)
 
 
 @contextmanager
@@ -211,32 +214,37 @@ def _own_temporary_folder() -> Iterator[None]:
             tempfile.tempdir = before
 
 
-def _pass_over_overtaken(poll_seconds: float) -> None:
-    """Cancel scheduled flow runs that are due while a later one of the same deployment is due, too.
-
-    They pile up while a pass takes longer than its schedule, or nobody served; the oldest are first in line, and would
-    keep all other flows waiting to find nothing new.
-    """
+def _pass_over_overtaken(made: Sequence[UUID], poll_seconds: float) -> None:
     while True:
         try:
             with get_client(sync_client=True) as client:
                 while True:
-                    for run in _overtaken(client):
-                        client.set_flow_run_state(run.id, Cancelled(message="overtaken by a later one"))
+                    _cancel_overtaken(client, made, is_served=True)
                     time.sleep(poll_seconds)
         except Exception as error:  # the server is away, or busy: nothing is lost by looking again later
             get_logger("bufferhouse").debug("overtaken flow runs are left as they are: %s", error)
             time.sleep(poll_seconds)
 
 
-def _overtaken(client: SyncPrefectClient) -> list[FlowRun]:
-    due = client.read_flow_runs(
+def _cancel_overtaken(client: SyncPrefectClient, made: Sequence[UUID], *, is_served: bool) -> None:
+    """Cancel scheduled flow runs that are due while a later one of the same deployment is due, too.
+
+    They pile up while a pass takes longer than its schedule, or nobody served; the oldest are first in line, and would
+    keep all other flows waiting to find nothing new. While these deployments are served, the oldest of each is left:
+    the runner may be taking it at this moment, and the crash of one that is cancelled meanwhile is not recorded.
+    """
+    newest_first = client.read_flow_runs(
         flow_run_filter=FlowRunFilter(
-            tags=FlowRunFilterTags(all_=[SERVED, "auto-scheduled"]),
+            deployment_id=FlowRunFilterDeploymentId(any_=list(made)),
+            tags=FlowRunFilterTags(all_=["auto-scheduled"]),
             state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.SCHEDULED])),
             expected_start_time=FlowRunFilterExpectedStartTime(before_=datetime.now(UTC)),
         ),
         sort=FlowRunSort.EXPECTED_START_TIME_DESC,
     )
-    newest: dict = {}
-    return [run for run in due if newest.setdefault(run.deployment_id, run) is not run]
+    due: dict[UUID | None, list[FlowRun]] = {}
+    for run in reversed(newest_first):
+        due.setdefault(run.deployment_id, []).append(run)
+    for oldest, *overtaken, _ in (runs for runs in due.values() if len(runs) > 1):
+        for run in overtaken if is_served else [oldest, *overtaken]:
+            client.set_flow_run_state(run.id, Cancelled(message="overtaken by a later one"))
