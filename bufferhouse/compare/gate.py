@@ -74,9 +74,12 @@ class Headroom(NamedTuple):
         return int(self.device_memory_bytes * (1 - Fraction(repr(self.share))))
 
     def lacks(self, row: Compared) -> bool:
-        """Return whether a row takes more, whether it grew or not; all that lies on the device stands in one space."""
+        """Return whether a row takes more, whether it grew or not; all that lies on the device stands in one space.
+
+        A program that did not fit leaves no room, whatever its allocations take: a device offers less than its memory.
+        """
         taken = row.on_device[1]
-        return taken is not None and taken > self.most_bytes
+        return taken is not None and (taken > self.most_bytes or bool(row.pair.after.did_not_fit))
 
 
 def judge(

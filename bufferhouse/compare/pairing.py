@@ -14,7 +14,10 @@ WHOLE: tuple[Paths, Paths] = (None, None)
 
 
 class Dump(NamedTuple):
-    """A content of a program in a run: a row of `compare_dumps`; the signature is empty where nobody asked for it."""
+    """A content of a program in a run: a row of `compare_dumps`; the signature is empty where nobody asked for it.
+
+    `did_not_fit` is None where nothing says that it did not.
+    """
 
     dump_id: int
     program_id: int
@@ -23,6 +26,7 @@ class Dump(NamedTuple):
     compile_target: str | None
     dump_count: int
     signature: str = ""
+    did_not_fit: bool | None = None
 
 
 class Pair(NamedTuple):

@@ -8,8 +8,9 @@ SELECT
     o.program_name,  -- Name of the program; a weak key.
     o.platform,  -- cpu, gpu or tpu; null where nobody said.
     o.compile_target,  -- cpu, tpu or a GPU architecture.
-    p.entry_signature  -- Element types and dimensions of its parameters and its output.
-FROM marts.observations_v1 AS o
+    p.entry_signature,  -- Element types and dimensions of its parameters and its output.
+    o.did_not_fit  -- It did not fit, as files beside it or a message of its run say; null where nothing says so.
+FROM marts.observations_v2 AS o
 INNER JOIN marts.programs_v1 AS p ON o.program_id = p.program_id
 WHERE o.run_id = $run_id
 ORDER BY o.program_id, o.dump_id, o.relative_path

@@ -412,6 +412,26 @@ def test_headroom_is_judged_without_an_allocation_in_space_0(tmp_path: Path):
     assert ([(1, 110)], 1) == (tight, said.code)
 
 
+def test_a_program_that_did_not_fit_leaves_no_headroom(tmp_path: Path):
+    """A device offers less than its memory: what its compiler refused may take few enough bytes. All forms say so."""
+    for run in ("a", "b"):
+        (tmp_path / run).mkdir()
+        (tmp_path / run / f"module_0001.jit_f.cpu_after_optimizations{SUFFIX}").write_bytes(dump_text([Slot(0, 2, 0, 50)]))
+        (tmp_path / run / "run.json").write_text('{"device_memory_bytes": 100}')
+    words = ("compare", "a", "b", "--from", tmp_path, "--fail-over", "5%", "--headroom", "5%")
+    assert 0 == call(*words).code
+    (tmp_path / "b" / "module_0001.jit_f.oom_intermediate_module.txt").write_text("HloModule jit_f\n")
+    said = call(*words, "--format", "json")
+    [tight] = json.loads(said.out)["gate"]["tight"]
+    assert (1, None, True) == (said.code, tight["before_did_not_fit"], tight["after_did_not_fit"])
+    warned = "1 program of the run after did not fit, as files beside dumps or messages say: jit_f."
+    text = call(*words).out
+    assert "Known not to fit, whatever they reserve: jit_f." in text
+    assert "::error title=bufferhouse::jit_f: 50 B of 100 B of the device, and it did not fit\n" in call(*words, "--format", "github").out
+    without = call(*words[:-2])
+    assert (0, [True] * 2) == (without.code, [warned in one for one in (text, without.out)])
+
+
 def test_headroom_is_not_asked_for_where_nobody_looks(own_warehouse):
     """Headroom is that of memory space 0: a gate on another one alone would pass whatever a program takes."""
     runs = ["tpu-v5e-jaxlib-0.4.38-libtpu-0.0.8", "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33"]

@@ -9,7 +9,7 @@ from bufferhouse.config.threshold import Threshold
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.data import Comparison
-from bufferhouse.report.compare.sections import METRIC_NAMES, exactly, title, warnings
+from bufferhouse.report.compare.sections import METRIC_NAMES, MOST_NAMED, exactly, title, warnings
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, sentence, some_of, space_title
 from bufferhouse.report.text.github import annotation
@@ -27,7 +27,6 @@ _OFFENDERS = [
     Column("main_cause_said", "main cause", rank=3),
 ]
 _MISSING = [column for column in _OFFENDERS if column.name in ("program_label", "memory_space", "before_bytes")]
-_MOST_NAMED = 15  # programs in a sentence
 _WHY = Column("why", "accepted because", rank=1, is_prose=True)
 
 
@@ -58,9 +57,11 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
     if verdict.tight:
         records = [show(row) for row in _tight_records(comparison, verdict)]
         memory = human_bytes(comparison.after["device_memory_bytes"])
-        said = f"{counted(programs_of(records), 'program')} beside the {memory} of the device."
+        lines = [f"{counted(programs_of(records), 'program')} beside the {memory} of the device."]
+        if refused := [row["program_label"] for row in records if row["after_did_not_fit"]]:
+            lines.append(f"Known not to fit, whatever they reserve: {some_of(refused, MOST_NAMED, 120)}.")
         columns = [*_columns(records), *_on_device(records)]
-        sections.append(Section("Too little headroom", [said], columns, records, "tight"))
+        sections.append(Section("Too little headroom", lines, columns, records, "tight"))
     if verdict.warned:
         records = [show(by_key[row.key]) for row in verdict.warned]
         said = f"{grown(records, least, 'reshaped program')}, which is a warning here."
@@ -183,7 +184,7 @@ def _come_and_gone(comparison: Comparison) -> list[str]:
     for status in (NEW, GONE):
         rows = [row for row in comparison.programs if row["status"] == status]
         for thing, names in _programs_and_dumps(rows).items():
-            said.append(f"{counted(len(names), thing)} {status}: {some_of(names, _MOST_NAMED, 120)}")
+            said.append(f"{counted(len(names), thing)} {status}: {some_of(names, MOST_NAMED, 120)}")
     return said
 
 
@@ -230,7 +231,7 @@ def _missing(comparison: Comparison, verdict: Verdict) -> str:
     is_are = "is" if len(names) == 1 else "are"
     return (
         f"{said} of the run before {is_are} missing in the run after, {why} ({way_out}): "
-        f"{some_of(names, _MOST_NAMED, 120)}"
+        f"{some_of(names, MOST_NAMED, 120)}"
     )
 
 
@@ -276,7 +277,8 @@ def _on_device(records: Sequence[Record]) -> list[Column]:
 
 
 def _tight(row: Record, comparison: Comparison) -> str:
+    why = "and it did not fit" if row["after_did_not_fit"] else "too little headroom"
     return (
         f"{printable(row['program_label'], 120)}: {human_bytes(row['after_device_bytes'])} of "
-        f"{human_bytes(comparison.after['device_memory_bytes'])} of the device, too little headroom"
+        f"{human_bytes(comparison.after['device_memory_bytes'])} of the device, {why}"
     )

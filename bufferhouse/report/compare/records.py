@@ -118,6 +118,7 @@ def _sides(pair: Pair) -> Record:
     return {
         **{f"{side}_dump_id": dump and dump.dump_id for side, dump in sides.items()},
         **{f"{side}_compile_target": dump and dump.compile_target for side, dump in sides.items()},
+        **{f"{side}_did_not_fit": dump and dump.did_not_fit for side, dump in sides.items()},
     }
 
 

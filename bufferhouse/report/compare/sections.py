@@ -13,10 +13,19 @@ from bufferhouse.report.compare.flags import flag_section
 from bufferhouse.report.compare.joined import with_guesses
 from bufferhouse.report.compare.records import KEY, exactly, key_of
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_heading, space_key, space_title
+from bufferhouse.report.text.figures import (
+    exact_bytes,
+    human_bytes,
+    printable,
+    some_of,
+    space_heading,
+    space_key,
+    space_title,
+)
 from bufferhouse.report.text.sections import Section
 
 _SHOWN = 15  # rows of a table on a terminal and in Markdown
+MOST_NAMED = 15  # programs in a sentence
 _PROGRAM = Column("program_label", "program", link="program_link")
 _TOTALS = [
     Column("platform", "platform"),
@@ -240,6 +249,7 @@ def warnings(comparison: Comparison) -> list[str]:
     elif not comparison.programs:
         lines.append("Neither run has an allocation that is asked for, so there is nothing to compare.")
     lines += refused_notes(comparison)
+    lines += _not_fitting(comparison)
     guesses = {row["program_label"] for row in comparison.programs if row["guess"]}
     if guesses:
         lines.append(
@@ -270,6 +280,17 @@ def refused_notes(comparison: Comparison) -> list[str]:
         f"Dumps of the run {' and of the run '.join(refused)} were refused: a program that is missing there may be "
         "in one of them."
     ]
+
+
+def _not_fitting(comparison: Comparison) -> list[str]:
+    """Return a sentence for each run with programs that did not fit: its bytes may be less than their device has."""
+    said = []
+    for side in ("before", "after"):
+        names = {row["program_label"]: None for row in comparison.programs if row[f"{side}_did_not_fit"]}
+        if names:
+            programs, named = counted(len(names), "program"), some_of(names, MOST_NAMED, 120)
+            said.append(f"{programs} of the run {side} did not fit, as files beside dumps or messages say: {named}.")
+    return said
 
 
 def _alone_in_a_part(comparison: Comparison) -> list[str]:
