@@ -6,8 +6,9 @@ SELECT
     program_id,  -- The program.
     dump_id,  -- A content of it.
     MIN(relative_path) AS relative_path,  -- A file of it, below the run's root.
-    MIN(text_bytes) AS text_bytes  -- Bytes of text.
-FROM marts.observations_v1
+    MIN(text_bytes) AS text_bytes,  -- Bytes of text.
+    BOOL_OR(did_not_fit) AS did_not_fit  -- It did not fit, as files beside it or a message of its run say; null where nothing says so.
+FROM marts.observations_v2
 WHERE run_id IN ($run_ids)
 GROUP BY run_id, program_id, dump_id
 ORDER BY run_id, program_id, dump_id

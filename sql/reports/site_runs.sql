@@ -8,15 +8,16 @@ WITH contents AS (
         dump_id,
         compile_target,
         platform,
-        COUNT(*) AS dump_count
-    FROM marts.observations_v1
+        COUNT(*) AS dump_count,
+        BOOL_OR(did_not_fit) AS did_not_fit
+    FROM marts.observations_v2
     GROUP BY run_id, program_id, dump_id, compile_target, platform
 ),
 
 fingerprints AS (
     SELECT
         run_id,
-        BIT_XOR(HASH(program_id, dump_id, compile_target, platform, dump_count)) AS fingerprint
+        BIT_XOR(HASH(program_id, dump_id, compile_target, platform, dump_count, did_not_fit)) AS fingerprint
     FROM contents
     GROUP BY run_id
 ),

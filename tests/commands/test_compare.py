@@ -416,7 +416,9 @@ def test_a_program_that_did_not_fit_leaves_no_headroom(tmp_path: Path):
     """A device offers less than its memory: what its compiler refused may take few enough bytes. All forms say so."""
     for run in ("a", "b"):
         (tmp_path / run).mkdir()
-        (tmp_path / run / f"module_0001.jit_f.cpu_after_optimizations{SUFFIX}").write_bytes(dump_text([Slot(0, 2, 0, 50)]))
+        (tmp_path / run / f"module_0001.jit_f.cpu_after_optimizations{SUFFIX}").write_bytes(
+            dump_text([Slot(0, 2, 0, 50)])
+        )
         (tmp_path / run / "run.json").write_text('{"device_memory_bytes": 100}')
     words = ("compare", "a", "b", "--from", tmp_path, "--fail-over", "5%", "--headroom", "5%")
     assert 0 == call(*words).code
@@ -427,7 +429,10 @@ def test_a_program_that_did_not_fit_leaves_no_headroom(tmp_path: Path):
     warned = "1 program of the run after did not fit, as files beside dumps or messages say: jit_f."
     text = call(*words).out
     assert "Known not to fit, whatever they reserve: jit_f." in text
-    assert "::error title=bufferhouse::jit_f: 50 B of 100 B of the device, and it did not fit\n" in call(*words, "--format", "github").out
+    assert (
+        "::error title=bufferhouse::jit_f: 50 B of 100 B of the device, and it did not fit\n"
+        in call(*words, "--format", "github").out
+    )
     without = call(*words[:-2])
     assert (0, [True] * 2) == (without.code, [warned in one for one in (text, without.out)])
 

@@ -360,6 +360,21 @@ def test_a_message_that_comes_later_renews_the_page_of_its_program(tmp_path: Pat
     assert "Message about a program that did not fit" in (folder / page).read_text()
 
 
+def test_a_file_that_comes_later_and_says_that_a_program_did_not_fit_renews_what_shows_it(
+    tmp_path: Path, begun: Callable
+):
+    """Its page and the comparison with the run before say it."""
+    warehouse, folder = tmp_path / "own.duckdb", begun("site")
+    load_sizes(tmp_path, warehouse, {"before": 64, "after": 96})
+    built(warehouse, folder)
+    (tmp_path / "after" / "module_0001.jit_f.oom_intermediate_module.txt").write_text("HloModule jit_f\n")
+    run_ingest([str(tmp_path / "after")], warehouse)
+    pages = renewed(warehouse, folder, begun("anew"))
+    said = {page for page in pages if "did not fit, as files beside" in (folder / page).read_text()}
+    [program] = [page for page in pages_of(folder) if page.startswith("programs/") and page.endswith("/after.html")]
+    assert {program, step_address("before", "after")} == said
+
+
 @pytest.mark.soak
 def test_flags_that_are_set_later_renew_the_comparison(tmp_path: Path, begun: Callable):
     """It says that the runs were compiled with other flags."""

@@ -97,6 +97,9 @@ def space_heading(program: Program, space: Space) -> str:
 def notes(program: Program, *, warnings: str = "the warnings at the end") -> list[str]:
     """Return the warnings about the dump, each with the next step; `warnings` says where soft rules are listed."""
     lines = [program.note] if program.note else []
+    # A compiler holds back more of a device than its capacity tells, and refuses what seems to fit.
+    if program.dump["did_not_fit"]:
+        lines.append("The program did not fit, as files beside its dump or a message of its run say.")
     if program.others:
         lines.append(
             f"This run has {counted(len(program.others) + 1, 'different dump')} of the program; this is the largest."
@@ -135,9 +138,7 @@ def capacity_note(program: Program, space: Space) -> str:
     on_device = sum(one.facts["reserved_bytes"] for one in program.spaces if is_of_device(platform, one.memory_space))
     said = f"Capacity: {exact_bytes(limit['capacity_bytes'])} ({printable(limit['capacity_source'], 120)})"
     more = f" here, {on_device / capacity:.1%} in all memory spaces of the device" if on_device > here else ""
-    # A compiler holds back more of a device than its capacity tells, and refuses what seems to fit.
-    refused = " The program did not fit." if program.dump.get("did_not_fit") else ""
-    return f"{said}; {here / capacity:.1%} of it is reserved{more}.{refused}"
+    return f"{said}; {here / capacity:.1%} of it is reserved{more}."
 
 
 def map_note(program: Program, space: Space) -> str:

@@ -101,7 +101,7 @@ class Programs:
             links.append((f"The program in {printable(before, 60)}", inventory.page_of[one.before.compiled]))
         return links
 
-    def _page(self, one: Compiled, answers: dict[str, Answer], place: tuple[str, int]) -> Made:
+    def _page(self, one: Compiled, answers: dict[str, Answer], place: tuple[str, int, bool | None]) -> Made:
         run = self._inventory.run_of[one.point.run_id]
         answers = self._with_sources(answers, run["git_revision"])
         limit = [tuple(run[name] for name in _CAPACITY)] if run["capacity_bytes"] is not None else []
@@ -189,7 +189,7 @@ def _cut(answers: dict[str, Answer]) -> dict[str, Answer]:
     return with_drawn_slots(cut)
 
 
-def _dump(one: Compiled, run: Record, place: tuple[str, int]) -> Record:
+def _dump(one: Compiled, run: Record, place: tuple[str, int, bool | None]) -> Record:
     """Return what a page says of its dump, as `program_dumps` has it."""
     point = one.point
     facts = {name: run[name] for name in ("run_name", "started_at", "compiler", "compiler_version", "git_revision")}
@@ -199,6 +199,7 @@ def _dump(one: Compiled, run: Record, place: tuple[str, int]) -> Record:
         **{name: getattr(point, name) for name in _OF_THE_POINT},
         "relative_path": place[0],
         "text_bytes": place[1],
+        "did_not_fit": place[2],
         "variant_count": point.variant_count,
         "dump_count": point.dump_count,
     }
