@@ -84,6 +84,8 @@ def program(
     place.check_file()
     try:
         # A page lists the largest owners; what is computed with has to sum to the peak.
-        return ProgramView(read_program(place, str(name), run=run, wait=wait, owners=sys.maxsize))
+        return ProgramView(
+            read_program(place, str(name), run=None if run is None else str(run), wait=wait, owners=sys.maxsize)
+        )
     except WarehouseInUse as error:
         raise WarehouseBusy(or_wait(error, "wait=SECONDS")) from None

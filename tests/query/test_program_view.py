@@ -135,6 +135,8 @@ def test_what_is_not_there_is_named(example_warehouse, tmp_path):
     """A program, a run or a warehouse that is not there."""
     with pytest.raises(UsageError, match="there is no program 'jit_none'"):
         bufferhouse.program("jit_none", warehouse=example_warehouse)
+    with pytest.raises(UsageError, match="there is no run '3'"):
+        bufferhouse.program("jit_cnn_train_step", 3, warehouse=example_warehouse)
     with pytest.raises(UsageError, match="there is no warehouse"):
         bufferhouse.program("jit_none", warehouse=tmp_path / "none.duckdb")
 
