@@ -312,6 +312,23 @@ def test_damaged_compressed_data_becomes_a_reject_with_its_bytes(warehouse, tmp_
     assert ("compression", "readable compressed data", data) == (rule, expected, zstandard.decompress(content))
 
 
+def test_a_dump_is_loaded_beside_its_bytes_under_the_name_of_compressed_data(warehouse, tmp_path):
+    """A plain text called .gz, as some browsers save one, is refused alone: whatever else holds these bytes is a dump.
+
+    Of the same bytes under two endings each reject says what its own lacks.
+    """
+    run = tmp_path / "run"
+    write_dumps(run, [1, 2])
+    for suffix in (".gz", ".xz"):
+        (run / f"{ingests.name_of(1)}{suffix}").write_bytes(small_dump(1))
+    code, summary = ingested(warehouse, run)
+    assert (1, 2, 2) == (code, summary["new"], summary["rejected"])
+    found = rows(warehouse, "SELECT substr(relative_path, -3), substr(found, 1, 3) FROM raw.rejects ORDER BY ALL")
+    assert [(".gz", "gz "), (".xz", "xz ")] == found
+    code, summary = ingested(warehouse, run, "--rehash")
+    assert (0, 2, 2) == (code, summary["known"], summary["known_rejected"])
+
+
 def test_a_compressed_dump_is_the_same_content(warehouse, tmp_path):
     """gzip, Zstandard and xz hold what the plain file holds: stored once, seen four times."""
     [path] = write_dumps(tmp_path / "run", [1])
