@@ -162,7 +162,7 @@ class Reader:
         except Exception as error:
             files = error
         if isinstance(files, CompressionError):
-            sighting = _sighting(dump, {"combined": files.data})
+            sighting = _sighting(dump, {"proto" if "proto" in dump.parts else "combined": files.data})
             refusal = Refusal("compression", "readable compressed data", str(files), role=files.role)
             # A key that no content has: under another name the same bytes may be a dump, or be refused otherwise.
             key = -1 - key_of(sighting.content.sha256, refusal.role, refusal.found)

@@ -329,6 +329,18 @@ def test_a_dump_is_loaded_beside_its_bytes_under_the_name_of_compressed_data(war
     assert (0, 2, 2) == (code, summary["known"], summary["known_rejected"])
 
 
+def test_a_compressed_proto_that_is_damaged_is_refused_alone(warehouse, tmp_path):
+    """A proto without a text, damaged in its compression, is a reject that can be tried again; the others load."""
+    write_dumps(tmp_path / "run", [1])
+    data = b"\x1f\x8b\x08 no gzip"
+    (tmp_path / "run" / "module_0009.jit_g.cpu_after_optimizations.hlo.pb.gz").write_bytes(data)
+    code, summary = ingested(warehouse, tmp_path / "run")
+    assert (1, 1, 1) == (code, summary["new"], summary["rejected"])
+    [(role, rule, content)] = rows(warehouse, "SELECT role, rule, content FROM raw.rejects")
+    assert ("proto", "compression", data) == (role, rule, zstandard.decompress(content))
+    assert "0 loaded, 1 still refused" in call("rejects", "replay", "--all", "--warehouse", warehouse).out
+
+
 def test_a_compressed_dump_is_the_same_content(warehouse, tmp_path):
     """gzip, Zstandard and xz hold what the plain file holds: stored once, seen four times."""
     [path] = write_dumps(tmp_path / "run", [1])
