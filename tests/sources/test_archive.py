@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from bufferhouse.ingest.archive_listings import Listings
 from bufferhouse.sources.archive import Archive
 from bufferhouse.sources.discover import Discovery, discover, read
 from tests.command_line import call, run
@@ -406,6 +407,41 @@ def test_members_of_a_zip_are_refused_one_by_one(warehouse, tmp_path):
         [line] = [line for line in summary["unreadable"] if line.startswith(f"{path}!run/{name_of(number)}: ")]
         assert "damaged in the archive: " in line
         assert reason in line
+
+
+def locked(path: Path, files: dict[str, bytes]) -> Path:
+    """Write a zip whose members say that they are encrypted."""
+    data = bytearray(archived(path, files).read_bytes())
+    for mark, place in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        for at in range(len(data)):
+            if data[at : at + 4] == mark:
+                data[at + place] |= 1
+    path.write_bytes(data)
+    return path
+
+
+def test_a_member_that_cannot_be_looked_into_is_named_where_it_may_be_a_dump(warehouse, tmp_path):
+    """One that is called like text, as one in a folder is; what is called otherwise is a file like others."""
+    path = locked(tmp_path / "locked.zip", {"run/000.txt": small_dump(1), "run/a.ll": b"ll"})
+    outcome = call("ingest", path, "--warehouse", warehouse)
+    lines = [line for line in outcome.out.split("\n") if line.startswith("unreadable: ")]
+    assert (1, 1, True) == (outcome.code, len(lines), lines[0].startswith(f"unreadable: {path}!run/000.txt: "))
+    assert "password required" in lines[0]
+    assert "nothing loaded; 1 .ll seen" in outcome.out
+    again = [discover([str(path)], entries_of=Listings(tmp_path / "kept").entries).refused for _ in range(2)]
+    assert [[lines[0].removeprefix("unreadable: ")]] * 2 == again
+    named = discover([str(path)], look_inside=False)
+    assert ([], 2) == (named.refused, named.ignored_count)
+
+
+def test_a_run_file_that_cannot_be_read_in_an_archive_says_why(warehouse, tmp_path):
+    """It was said to be no JSON. The dumps of its run are left out, and no word says that no file was there."""
+    path = locked(tmp_path / "locked.zip", {"run/run.json": b"{}", f"run/{name_of(1)}": small_dump(1)})
+    outcome = call("ingest", path, "--warehouse", warehouse)
+    [line] = [line for line in outcome.out.split("\n") if line.startswith("unreadable: ")]
+    assert (1, True) == (outcome.code, line.startswith(f"unreadable: {path}!run/run.json: damaged in the archive: "))
+    assert line.endswith("password required for extraction; 1 dump left out")
+    assert "nothing loaded; what is there cannot be read" in outcome.out
 
 
 # Memory
