@@ -10,7 +10,7 @@ import posixpath
 import tarfile
 import zipfile
 from collections.abc import Callable, Container, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -238,7 +238,16 @@ class Archive:
             raise
         except Exception as error:
             if not quiet:
-                self.refused.append((self.path, f"the archive is damaged: {_reason(error)}"))
+                self.refused.append((self.path, f"the archive is damaged: {self._misnamed() or _reason(error)}"))
+
+    def _misnamed(self) -> str | None:
+        """Return what the archive is, by its first bytes, if its name says something else."""
+        with suppress(OSError), self.opened() if self.opened else open(self.path, "rb") as raw:
+            beginning = raw.read(tarfile.BLOCKSIZE)
+            if beginning[_TAR_MARK_AT:].startswith(b"ustar") and not self.path.endswith(".tar"):
+                return "a tar that is not compressed; name it ….tar"
+            return compression.misnamed(self.path, beginning)
+        return None
 
 
 def _reason(error: Exception) -> str:
@@ -314,6 +323,7 @@ class _Header(tarfile.TarInfo):
     _proc_gnusparse_00 = _proc_gnusparse_01 = _proc_gnusparse_10 = _pass_over_map
 
 
+_TAR_MARK_AT = 257  # in the header of a member
 _EXTENDED_AT = 504  # in a block of a sparse map: whether another one follows
 
 

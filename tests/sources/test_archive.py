@@ -376,6 +376,24 @@ def test_a_file_that_is_no_archive_is_said(warehouse, tmp_path):
         assert [line for line in summary["unreadable"] if line.startswith(f"{path}: the archive is damaged: ")], path
 
 
+@pytest.mark.parametrize(
+    ("kind", "other", "what"),
+    [
+        (".tar", ".tar.gz", "a tar that is not compressed; name it ….tar"),
+        (".tar", ".zip", "a tar that is not compressed; name it ….tar"),
+        (".tar.gz", ".tar", "gzip data; name it ….gz"),
+        (".tar.zst", ".tgz", "zstd data; name it ….zst"),
+        (".zip", ".tar", "a zip archive; name it ….zip"),
+    ],
+)
+def test_an_archive_that_is_called_like_another_kind_says_what_it_is(tmp_path, kind, other, what):
+    """As a server that decompresses what it sends makes one."""
+    path = archived(tmp_path / f"x{kind}", small_dumps([1]))
+    archive = Archive(str(path.rename(tmp_path / f"other{other}")))
+    assert [] == list(archive.entries())
+    assert [(archive.path, f"the archive is damaged: {what}")] == archive.refused
+
+
 def test_a_forged_header_takes_no_memory(tmp_path):
     """A long name of gigabytes is refused before it is read."""
     path = tmp_path / "forged.tar"
