@@ -169,7 +169,7 @@ class Reader:
             sighting.content = sighting.content._replace(dump_id=key)
             self.batch.refusals[key] = refusal
             return sighting
-        self.batch.unreadable.append(f"{dump.uri}: {told(files)}")
+        self.batch.unreadable.append(f"{dump.unread_uri or dump.uri}: {told(files)}")
         return None
 
 
