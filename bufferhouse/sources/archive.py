@@ -324,6 +324,7 @@ class _Header(tarfile.TarInfo):
 
 
 _TAR_MARK_AT = 257  # in the header of a member
+_WINDOWS = 0  # the system that a member of a zip says it was written on
 _EXTENDED_AT = 504  # in a block of a sparse map: whether another one follows
 
 
@@ -395,18 +396,25 @@ def _zipped(raw: BinaryIO) -> Iterator[_Member]:
     with zipfile.ZipFile(raw) as archive:
         _check_apart(archive.infolist())
         for info in archive.infolist():
-            if info.is_dir():
+            name = _name_in_zip(info)
+            if name.endswith("/"):
                 continue
             try:
                 mtime_ns = int(datetime(*info.date_time, tzinfo=UTC).timestamp()) * 10**9
             except ValueError:
                 mtime_ns = 0  # some writers leave month and day at 0
-            member = _Member(info.filename, info.file_size, mtime_ns, partial(archive.open, info))
+            member = _Member(name, info.file_size, mtime_ns, partial(archive.open, info))
             if S_ISLNK(info.external_attr >> 16):
                 target = _first_bytes(member, _LONGEST_NAME)
                 target = b"" if isinstance(target, Exception) else target
-                member.link = _led_to(info.filename, target.decode("utf-8", "surrogateescape"), True)
+                member.link = _led_to(name, target.decode("utf-8", "surrogateescape"), True)
             yield member
+
+
+def _name_in_zip(info: zipfile.ZipInfo) -> str:
+    """Return the name of a member, with slashes: some writers on Windows, Compress-Archive for one, part it by `\\`."""
+    is_of_windows = info.create_system == _WINDOWS and "/" not in info.filename
+    return info.filename.replace("\\", "/") if is_of_windows else info.filename
 
 
 def _check_apart(infos: list[zipfile.ZipInfo]) -> None:

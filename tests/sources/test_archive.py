@@ -173,6 +173,21 @@ def test_what_lies_beside_dumps_is_read_from_an_archive(warehouse, tmp_path, fro
     assert {"known": 7, "new": 0} == {name: ingest(warehouse, path)[1][name] for name in ("known", "new")}
 
 
+def test_a_zip_from_windows_has_its_folders(tmp_path):
+    """Compress-Archive of Windows PowerShell parts names by `\\`: two runs were one, and no program had a name."""
+    path = tmp_path / "nights.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in (("dumps\\", b""), *((f"dumps\\n{n}\\{name_of(n)}", small_dump(n)) for n in (1, 2))):
+            info = zipfile.ZipInfo(name)
+            info.create_system = 0
+            archive.writestr(info, data)
+        archive.writestr("a\\b.txt", b"of a system where that is one name")
+    found = discover([str(path)])
+    assert [("n1", name_of(1)), ("n2", name_of(2))] == [(dump.run_name, dump.relative_path) for dump in found.dumps]
+    assert ([], 1) == (found.refused, found.ignored_count)
+    assert [{"combined": small_dump(1)}, {"combined": small_dump(2)}] == [files for _, files in read(found.dumps)]
+
+
 def test_a_run_at_the_top_of_an_archive_is_called_like_it(tmp_path):
     """A run.json says what it is, like one beside the dumps; one further up holds for what is below."""
     top = archived(tmp_path / "nightly_7.tar.gz", {name_of(1): small_dump(1)})
