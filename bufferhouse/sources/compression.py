@@ -18,7 +18,7 @@ _PLAIN, _MARK_SIZE = b"\t\r\n" + bytes(range(0x20, 0x7F)), 4  # no compressed da
 _ZSTD_PIECE = 1 << 9  # each is decompressed whole, and four bytes may stand for 128 KiB
 
 
-class CompressionError(Exception):
+class CompressionError(OSError):
     """Compressed data that is damaged or holds more than the limit; `data` are its bytes as they lie there.
 
     `role` says which file of a dump it is.
