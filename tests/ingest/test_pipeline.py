@@ -329,6 +329,17 @@ def test_a_dump_is_loaded_beside_its_bytes_under_the_name_of_compressed_data(war
     assert (0, 2, 2) == (code, summary["known"], summary["known_rejected"])
 
 
+def test_a_plan_takes_no_dump_for_the_refused_data_with_its_bytes(warehouse, tmp_path):
+    """A plain text called .gz was refused; the same text under its own name is to be loaded, and is."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / f"{ingests.name_of(1)}.gz").write_bytes(small_dump(1))
+    ingested(warehouse, tmp_path / "run")
+    write_dumps(tmp_path / "run", [1])
+    for words in (["--plan"], []):
+        code, summary = ingested(warehouse, tmp_path / "run", *words)
+        assert (0, 1, 0, 1) == (code, summary["new"], summary["rejected"], summary["known_rejected"])
+
+
 def test_a_compressed_proto_that_is_damaged_is_refused_alone(warehouse, tmp_path):
     """A proto without a text, damaged in its compression, is a reject that can be tried again; the others load."""
     write_dumps(tmp_path / "run", [1])
