@@ -114,6 +114,7 @@ class Archive:
                 self.ordinals[path] = ordinal
                 self._hold(path, member, is_untouched=is_named)
             else:
+                kept.pop(path, None)  # an earlier one of that name was a dump
                 yield entry
         self.links = {path: self._led_to_its_end(path, kept) for path in self.links if path not in kept}
         for path, end in self.links.items():

@@ -311,6 +311,15 @@ def test_the_last_of_members_with_one_name_counts(tmp_path):
     assert ({"combined": changed[-1]}, len(changed[-1])) == (files, dump.size_bytes)
 
 
+def test_a_member_that_is_no_dump_any_more_is_none(tmp_path):
+    """The last of one name is what tar unpacks: a dump before it, which only its first line told, is not there."""
+    path = tmp_path / "again.tar"
+    again = [member("run/a.txt", data) for data in (small_dump(2), b"a note")]
+    path.write_bytes(tarred([member(f"run/{name_of(1)}", small_dump(1)), *again]))
+    found = discover([str(path)])
+    assert ([name_of(1)], 1) == ([dump.relative_path for dump in found.dumps], found.ignored_count)
+
+
 def test_the_limit_holds_for_members(warehouse, tmp_path, monkeypatch):
     """A member above the limit is named and not read."""
     monkeypatch.setenv("BUFFERHOUSE_DUMP_LIMIT", "5000")
