@@ -17,6 +17,15 @@ SUFFIXES = {
     "live_range": "-live-range.txt",
 }
 
+
+def file_of(uri: str, role: str) -> str:
+    """Return how a file of a dump is told: by the path that the dump is known by, and by its own ending if it has one.
+
+    Its siblings may be compressed otherwise than that one.
+    """
+    return f"{uri}, in its …{SUFFIXES[role]}" if role in ("values", "live_range") else uri
+
+
 # The module text that a dump was made of lies beside it, under the same stage (DumpHloModuleIfEnabled).
 STAGE = "after_optimizations"
 _MODULE_TEXT = f"{STAGE}.txt"

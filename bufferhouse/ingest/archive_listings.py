@@ -53,7 +53,7 @@ class Listings:
                     os.utime(file)
             return _restored(tree, kept)
         found = list(tree.entries())
-        if not tree.refused and _state(tree.path) == now:
+        if not (tree.refused or tree.unread) and _state(tree.path) == now:
             with suppress(OSError):
                 self._keep(file, {"archive": now, **_told(tree, found)})
         return found

@@ -135,7 +135,7 @@ def _read_all(logs: Sequence[Log]) -> Iterator[tuple[Log, Read | Exception]]:
                     found.messages.setdefault("", []).append(one)
             if text.damage is not None:
                 if not (found.messages or found.refused):
-                    raise text.damage
+                    raise OSError(f"expected {WHOLE}, found {text.damage}")
                 # A process that was killed leaves its log cut: what it said before counts.
                 cut = str(text.damage)
                 found.refused.append((Refusal(_RULE, WHOLE, cut, text.line_number, 1, ROLE), cut.encode()))

@@ -310,8 +310,9 @@ def plan(source: Source, warehouse: AbstractContextManager[Warehouse], *, rehash
         )
         for sightings in reading.chunks():
             taken |= reader.known_contents({s.content.dump_id for s in sightings} - taken).keys()
-            spoken = reader.known_refusals((s.content.sha256 for s in sightings), __version__)
-            refused = {sha256 for _, _, sha256 in spoken}
+            hashes = {s.content.sha256 for s in sightings}
+            spoken = reader.known_refusals(hashes, __version__)
+            refused = {sha256 for _, _, sha256 in reader.known_refusals(hashes, __version__, of_contents=True)}
             for sighting in sightings:
                 content = sighting.content
                 if (sighting.run_name, sighting.relative_path, content.sha256) in spoken:

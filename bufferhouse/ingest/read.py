@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from bufferhouse.dump.identity import content_of, read_file_name
+from bufferhouse.dump.identity import content_of, key_of, read_file_name
 from bufferhouse.engine import interrupts
 from bufferhouse.errors import given_number, told
 from bufferhouse.ingest.beside import compile_flags_of, module_text_of, proto_of
@@ -162,12 +162,14 @@ class Reader:
         except Exception as error:
             files = error
         if isinstance(files, CompressionError):
-            data = {"combined": files.data}
-            self.batch.refusals[content_of(data).dump_id] = Refusal(
-                "compression", "readable compressed data", str(files), role=files.role
-            )
-            return _sighting(dump, data)
-        self.batch.unreadable.append(f"{dump.uri}: {told(files)}")
+            sighting = _sighting(dump, {"proto" if "proto" in dump.parts else "combined": files.data})
+            refusal = Refusal("compression", "readable compressed data", str(files), role=files.role)
+            # A key that no content has: under another name the same bytes may be a dump, or be refused otherwise.
+            key = -1 - key_of(sighting.content.sha256, refusal.role, refusal.found)
+            sighting.content = sighting.content._replace(dump_id=key)
+            self.batch.refusals[key] = refusal
+            return sighting
+        self.batch.unreadable.append(f"{dump.unread_uri or dump.uri}: {told(files)}")
         return None
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import duckdb
 import zstandard
 
-from bufferhouse.dump.identity import content_of, read_file_name
+from bufferhouse.dump.identity import content_of, file_of, read_file_name
 from bufferhouse.engine.sql import execute
 from bufferhouse.errors import UsageError
 from bufferhouse.ingest.pipeline import parse_batch
@@ -111,7 +111,7 @@ def explained(con: duckdb.DuckDBPyConnection, reject_id: int, files: Mapping[str
         " FROM raw.rejects WHERE reject_id = $id",
         id=reject_id,
     ).fetchone()
-    place = f"{uri}:{line}:{column}" if line else uri
+    place = f"{file_of(uri, role)}:{line}:{column}" if line else file_of(uri, role)
     text = [
         printable(f"{place}: expected {expected}, found {found}"),
         f"rule {rule}, file {role}, {state}, refused by bufferhouse {version} on {moment:%Y-%m-%d %H:%M:%S} UTC",

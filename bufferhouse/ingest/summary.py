@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bufferhouse.dump.identity import ending_of
+from bufferhouse.dump.identity import ending_of, file_of
 from bufferhouse.ingest.logs import LoadedLogs
 from bufferhouse.redaction import printable
 from bufferhouse.sources.compression import SUFFIXES, is_unread, plain_name
@@ -93,8 +93,10 @@ class Summary:
         self.rejected += len(loaded.rejects)
         self.known_rejected += loaded.known_reject_count
         self.bytes += loaded.text_bytes
-        self.reject_lines += [f"{s.source_uri}:{refusal}" if refusal.line else f"{s.source_uri}: {refusal}"
-                              for s, refusal in loaded.rejects]  # fmt: skip
+        self.reject_lines += [
+            f"{file_of(s.source_uri, refusal.role)}:{'' if refusal.line else ' '}{refusal}"
+            for s, refusal in loaded.rejects
+        ]
         self.leave_out(loaded.unreadable)
         self.head_faults += loaded.head_faults
         self.warnings.update(loaded.warnings)

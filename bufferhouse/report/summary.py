@@ -111,6 +111,8 @@ def _nothing(summary: Summary) -> str:
     if not said and summary.ignored:
         left_out = counted(summary.ignored, "file")
         return f"no dump found, and nothing loaded; {left_out} left out, as patterns of include or exclude say"
+    if not said and summary.unreadable:
+        return "no dump found, and nothing loaded; what is there cannot be read"
     return (
         f"no dump found, and nothing loaded; {', '.join(said) or 'no file at all'} seen. XLA writes dumps, files "
         "…-buffer-assignment.txt, where the program is compiled with XLA_FLAGS='--xla_dump_to=DIR "

@@ -10,7 +10,7 @@ import posixpath
 import tarfile
 import zipfile
 from collections.abc import Callable, Container, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -58,6 +58,7 @@ class Archive:
     opened: Callable[[], BinaryIO] | None = None
     refused: list[tuple[str, str]] = field(default_factory=list)
     texts: dict[str, bytes] = field(default_factory=dict)
+    unread: dict[str, Exception] = field(default_factory=dict)  # what listing could not look into, and why
     links: dict[str, str] = field(default_factory=dict)
     ordinals: dict[str, int] = field(default_factory=dict)  # which of the members with one name is the last
     spool: Spool = field(default_factory=Spool)
@@ -91,8 +92,9 @@ class Archive:
                     self.links[path] = target
                 continue
             name = path.rsplit("/", 1)[-1].rsplit("!", 1)[-1]
+            self.unread.pop(path, None)
             if name == RUN_FILE:
-                self.texts[path] = _first_bytes(member, MOST_RUN_FILE_BYTES + 1)
+                self.texts[path] = self._beginning(path, member, MOST_RUN_FILE_BYTES + 1)
                 text_bytes += len(self.texts[path])
                 if text_bytes > _MOST_TEXT_BYTES:
                     self.refused.append((self.path, f"expected at most {_MOST_TEXT_BYTES} bytes in {RUN_FILE} files"))
@@ -100,13 +102,19 @@ class Archive:
             plain = compression.plain_name(name)
             is_named = "buffer-assignment" in name or plain.endswith(_NAMED) or is_proto(plain)
             # Where the name says nothing, only the stream that just passes by can be looked into.
-            looks = None if is_named else _first_bytes(member, len(FIRST_BYTES)) == FIRST_BYTES
+            looks = None
+            if not is_named:
+                beginning = self.texts[path] if name == RUN_FILE else self._beginning(path, member, len(FIRST_BYTES))
+                looks = beginning.startswith(FIRST_BYTES)
+            if path in self.unread and plain.endswith(".txt"):
+                looks = None  # it may be a dump, and who asks is told why nobody knows
             entry = Entry(self, path, base, member.size_bytes, member.mtime_ns, begins_like_a_dump=looks)
             if is_named or looks or is_module_text(plain) or is_log(plain):
                 kept[path] = entry
                 self.ordinals[path] = ordinal
-                self._hold(path, member, is_untouched=looks is None)
+                self._hold(path, member, is_untouched=is_named)
             else:
+                kept.pop(path, None)  # an earlier one of that name was a dump
                 yield entry
         self.links = {path: self._led_to_its_end(path, kept) for path in self.links if path not in kept}
         for path, end in self.links.items():
@@ -119,6 +127,13 @@ class Archive:
             elif "buffer-assignment" in path:
                 self.refused.append((path, "the link leads to no dump in the archive"))
         yield from kept.values()
+
+    def _beginning(self, path: str, member: _Member, count: int) -> bytes:
+        data = _first_bytes(member, count)
+        if isinstance(data, Exception):
+            self.unread[path] = data
+            return b""
+        return data
 
     def _hold(self, path: str, member: _Member, *, is_untouched: bool) -> None:
         """Hold the bytes of a part of a dump; a stream that was looked into gives them only in the next pass."""
@@ -151,11 +166,24 @@ class Archive:
         return None
 
     def text(self, path: str, most_bytes: int) -> bytes | None:
-        """Return a member that was kept while listing."""
-        return self.texts.get(self.base + path.removeprefix(self.base).lstrip("/"))
+        """Return a member that was kept while listing.
+
+        Raises:
+            OSError: it could not be read then.
+        """
+        path = self.base + path.removeprefix(self.base).lstrip("/")
+        if path in self.unread:
+            raise self.unread[path]
+        return self.texts.get(path)
 
     def begins_like_a_dump(self, entry: Entry) -> bool:
-        """Say what listing saw."""
+        """Say what listing saw.
+
+        Raises:
+            OSError: a member called like text could not be read then: it may be a dump.
+        """
+        if entry.begins_like_a_dump is None and entry.path in self.unread:
+            raise self.unread[entry.path]
         return bool(entry.begins_like_a_dump)
 
     def read(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, bytes | Exception]]:
@@ -211,7 +239,16 @@ class Archive:
             raise
         except Exception as error:
             if not quiet:
-                self.refused.append((self.path, f"the archive is damaged: {_reason(error)}"))
+                self.refused.append((self.path, f"the archive is damaged: {self._misnamed() or _reason(error)}"))
+
+    def _misnamed(self) -> str | None:
+        """Return what the archive is, by its first bytes, if its name says something else."""
+        with suppress(OSError), self.opened() if self.opened else open(self.path, "rb") as raw:
+            beginning = raw.read(tarfile.BLOCKSIZE)
+            if beginning[_TAR_MARK_AT:].startswith(b"ustar") and not self.path.endswith(".tar"):
+                return "a tar that is not compressed; name it ….tar"
+            return compression.misnamed(self.path, beginning)
+        return None
 
 
 def _reason(error: Exception) -> str:
@@ -220,9 +257,8 @@ def _reason(error: Exception) -> str:
     return str(error) if is_meant else told(error)
 
 
-def _first_bytes(member: _Member, count: int) -> bytes:
-    data = _soundly(member, lambda file: file.read(min(count, member.size_bytes)))
-    return b"" if isinstance(data, Exception) else data
+def _first_bytes(member: _Member, count: int) -> bytes | Exception:
+    return _soundly(member, lambda file: file.read(min(count, member.size_bytes)))
 
 
 def _content(member: _Member) -> bytes | Exception:
@@ -288,6 +324,8 @@ class _Header(tarfile.TarInfo):
     _proc_gnusparse_00 = _proc_gnusparse_01 = _proc_gnusparse_10 = _pass_over_map
 
 
+_TAR_MARK_AT = 257  # in the header of a member
+_WINDOWS = 0  # the system that a member of a zip says it was written on
 _EXTENDED_AT = 504  # in a block of a sparse map: whether another one follows
 
 
@@ -359,17 +397,25 @@ def _zipped(raw: BinaryIO) -> Iterator[_Member]:
     with zipfile.ZipFile(raw) as archive:
         _check_apart(archive.infolist())
         for info in archive.infolist():
-            if info.is_dir():
+            name = _name_in_zip(info)
+            if name.endswith("/"):
                 continue
             try:
                 mtime_ns = int(datetime(*info.date_time, tzinfo=UTC).timestamp()) * 10**9
             except ValueError:
                 mtime_ns = 0  # some writers leave month and day at 0
-            member = _Member(info.filename, info.file_size, mtime_ns, partial(archive.open, info))
+            member = _Member(name, info.file_size, mtime_ns, partial(archive.open, info))
             if S_ISLNK(info.external_attr >> 16):
-                target = _first_bytes(member, _LONGEST_NAME).decode("utf-8", "surrogateescape")
-                member.link = _led_to(info.filename, target, True)
+                target = _first_bytes(member, _LONGEST_NAME)
+                target = b"" if isinstance(target, Exception) else target
+                member.link = _led_to(name, target.decode("utf-8", "surrogateescape"), True)
             yield member
+
+
+def _name_in_zip(info: zipfile.ZipInfo) -> str:
+    """Return the name of a member, with slashes: some writers on Windows, Compress-Archive for one, part it by `\\`."""
+    is_of_windows = info.create_system == _WINDOWS and "/" not in info.filename
+    return info.filename.replace("\\", "/") if is_of_windows else info.filename
 
 
 def _check_apart(infos: list[zipfile.ZipInfo]) -> None:

@@ -14,10 +14,11 @@ SUFFIXES = (".gz", ".zst", ".xz")
 OTHER_SUFFIXES = (".bz2", ".lz4", ".lzma", ".br", ".Z", ".7z", ".rar")  # what people compress with, and is not read
 LIMIT_BYTES = 256 << 20  # seven times the largest dump that was seen; reading one takes some 12 times its bytes
 _CHUNK = 1 << 20
+_PLAIN, _MARK_SIZE = b"\t\r\n" + bytes(range(0x20, 0x7F)), 4  # no compressed data begins with so many of these
 _ZSTD_PIECE = 1 << 9  # each is decompressed whole, and four bytes may stand for 128 KiB
 
 
-class CompressionError(Exception):
+class CompressionError(OSError):
     """Compressed data that is damaged or holds more than the limit; `data` are its bytes as they lie there.
 
     `role` says which file of a dump it is.
@@ -55,6 +56,19 @@ _MARKS = (
 def told_by_mark(beginning: bytes) -> tuple[str, str] | None:
     """Return what compressed data is, by its first bytes, and the way out where its name does not tell; else None."""
     return next(((what, way_out) for mark, what, way_out in _MARKS if beginning.startswith(mark)), None)
+
+
+def misnamed(name: str, beginning: bytes) -> str | None:
+    """Return what a file is by its first bytes, with the way out, where its name says something else; None if unknown.
+
+    So it is saved by who decompresses what a server sends and keeps its name.
+    """
+    ending = name[name.rfind(".") :].replace(".tgz", ".gz")
+    if found := told_by_mark(beginning):
+        return None if found[1].endswith(ending) else "; ".join(found)
+    if ending in SUFFIXES and len(beginning) >= _MARK_SIZE and all(byte in _PLAIN for byte in beginning[:_MARK_SIZE]):
+        return f"text that is not compressed; name it without {ending}"
+    return None
 
 
 def opened(name: str, file: BinaryIO) -> BinaryIO:
@@ -100,7 +114,8 @@ def decompressed(name: str, data: bytes, limit: int | None = None) -> bytes:
                 if content.tell() > limit:
                     raise CompressionError(str(too_large(limit)), data)
         except DAMAGE as error:
-            raise CompressionError(f"{name.rsplit('.', 1)[1]} data that is damaged: {error}", data) from None
+            what = misnamed(name, data) or f"{name.rsplit('.', 1)[1]} data that is damaged: {error}"
+            raise CompressionError(what, data) from None
         return content.getvalue()
 
 

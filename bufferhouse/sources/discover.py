@@ -588,9 +588,11 @@ def _decompressed(path: str, role: str, data: bytes | Exception) -> bytes | Exce
 
 
 def _joined(dump: Found, parts: Mapping[str, Place | Exception], waiting: Spool) -> dict[str, bytes] | Exception:
-    errors = [part for part in parts.values() if isinstance(part, Exception)]
-    files = {role: waiting.take(parts[role]) for role in dump.parts if role in parts and not errors}
-    return errors[0] if errors else files
+    for role, part in parts.items():
+        if isinstance(part, Exception):
+            dump.unread_uri = dump.parts[role].path
+            return part
+    return {role: waiting.take(parts[role]) for role in dump.parts if role in parts}
 
 
 def _trees(

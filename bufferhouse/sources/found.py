@@ -27,7 +27,8 @@ class Found:
     where files beside it say that the compilation ran out of memory. `flags` are the files beside it that hold the
     options of its compilation, by kind, `flag_texts` what was read of them, or why they cannot be read. `proto` lies
     beside it and is no part of it; `proto_bytes` is what was read of it, or why it cannot be read. A dump without a
-    text is its proto, in the part of that name. `number` is its place among all that were found with it.
+    text is its proto, in the part of that name. `number` is its place among all that were found with it; `unread_uri`
+    is the part that could not be read.
     """
 
     run_name: str
@@ -44,6 +45,7 @@ class Found:
     proto: Entry | None = None
     proto_bytes: bytes | Exception | None = None
     number: int = 0
+    unread_uri: str | None = None
 
     @classmethod
     def of(

@@ -256,14 +256,21 @@ class Warehouse(ABC):
             ).fetchall()
         return {dump_id: (sha256, signature_id) for dump_id, sha256, signature_id in rows}
 
-    def known_refusals(self, hashes: Iterable[str], parser_version: str) -> set[tuple[str, str, str]]:
-        """Return run name, relative path and SHA-256 of open refusals that this parser has already spoken."""
+    def known_refusals(
+        self, hashes: Iterable[str], parser_version: str, *, of_contents: bool = False
+    ) -> set[tuple[str, str, str]]:
+        """Return run name, relative path and SHA-256 of open refusals that this parser has already spoken.
+
+        Those `of_contents` are not of data that did not decompress: under another name the same bytes may be a dump.
+        """
         rows = execute(
             self.con,
             "SELECT u.run_name, r.relative_path, r.sha256 FROM raw.rejects AS r JOIN raw.runs AS u USING (run_id)"
             " WHERE r.state = 'open' AND r.parser_version = $version"
-            " AND r.sha256 IN (SELECT unnest(CAST($hashes AS VARCHAR[])))",
+            " AND r.sha256 IN (SELECT unnest(CAST($hashes AS VARCHAR[])))"
+            " AND NOT ($of_contents AND r.rule = 'compression')",
             version=parser_version,
+            of_contents=of_contents,
             hashes=list(set(hashes)),
         ).fetchall()
         return set(rows)

@@ -312,6 +312,46 @@ def test_damaged_compressed_data_becomes_a_reject_with_its_bytes(warehouse, tmp_
     assert ("compression", "readable compressed data", data) == (rule, expected, zstandard.decompress(content))
 
 
+def test_a_dump_is_loaded_beside_its_bytes_under_the_name_of_compressed_data(warehouse, tmp_path):
+    """A plain text called .gz, as some browsers save one, is refused alone: whatever else holds these bytes is a dump.
+
+    Of the same bytes under two endings each reject says what its own lacks.
+    """
+    run = tmp_path / "run"
+    write_dumps(run, [1, 2])
+    for suffix in (".gz", ".xz"):
+        (run / f"{ingests.name_of(1)}{suffix}").write_bytes(small_dump(1))
+    code, summary = ingested(warehouse, run)
+    assert (1, 2, 2) == (code, summary["new"], summary["rejected"])
+    found = rows(warehouse, "SELECT substr(relative_path, -3), substr(found, -3) FROM raw.rejects ORDER BY ALL")
+    assert [(".gz", ".gz"), (".xz", ".xz")] == found
+    code, summary = ingested(warehouse, run, "--rehash")
+    assert (0, 2, 2) == (code, summary["known"], summary["known_rejected"])
+
+
+def test_a_plan_takes_no_dump_for_the_refused_data_with_its_bytes(warehouse, tmp_path):
+    """A plain text called .gz was refused; the same text under its own name is to be loaded, and is."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / f"{ingests.name_of(1)}.gz").write_bytes(small_dump(1))
+    ingested(warehouse, tmp_path / "run")
+    write_dumps(tmp_path / "run", [1])
+    for words in (["--plan"], []):
+        code, summary = ingested(warehouse, tmp_path / "run", *words)
+        assert (0, 1, 0, 1) == (code, summary["new"], summary["rejected"], summary["known_rejected"])
+
+
+def test_a_compressed_proto_that_is_damaged_is_refused_alone(warehouse, tmp_path):
+    """A proto without a text, damaged in its compression, is a reject that can be tried again; the others load."""
+    write_dumps(tmp_path / "run", [1])
+    data = b"\x1f\x8b\x08 no gzip"
+    (tmp_path / "run" / "module_0009.jit_g.cpu_after_optimizations.hlo.pb.gz").write_bytes(data)
+    code, summary = ingested(warehouse, tmp_path / "run")
+    assert (1, 1, 1) == (code, summary["new"], summary["rejected"])
+    [(role, rule, content)] = rows(warehouse, "SELECT role, rule, content FROM raw.rejects")
+    assert ("proto", "compression", data) == (role, rule, zstandard.decompress(content))
+    assert "0 loaded, 1 still refused" in call("rejects", "replay", "--all", "--warehouse", warehouse).out
+
+
 def test_a_compressed_dump_is_the_same_content(warehouse, tmp_path):
     """gzip, Zstandard and xz hold what the plain file holds: stored once, seen four times."""
     [path] = write_dumps(tmp_path / "run", [1])

@@ -52,3 +52,23 @@ def test_a_dump_without_analysis_is_none(warehouse, tmp_path):
     (folder / f"{STEM}{RANGES}").unlink()
     assert (0, {}) == (ingest(warehouse, folder)[0], ingest(warehouse, folder)[1]["warnings"])
     assert [] == rows(warehouse, "FROM marts.warnings")
+
+
+def test_a_reject_names_the_file_of_the_dump_that_it_is_about(warehouse, tmp_path):
+    """Line and column are of that file; the dump is known by another one."""
+    folder = tmp_path / "run"
+    part_of(folder, VALUES)
+    (folder / f"{STEM}{VALUES}").write_bytes(b"")
+    outcome = call("ingest", folder, "--warehouse", warehouse)
+    place = f"{folder}/{STEM}-buffer-assignment.txt, in its …{VALUES}:1:1: expected an empty line, found an empty file"
+    assert (1, True) == (outcome.code, f"rejected: {place}\n" in outcome.out)
+    assert f"{place}\n" in call("rejects", "show", "1", "--warehouse", warehouse).out
+
+
+def test_a_file_of_a_dump_that_cannot_be_read_is_named(warehouse, tmp_path):
+    """Not the one that the dump is known by, which is there: of a dangling link it was said that it is not."""
+    folder = tmp_path / "run"
+    part_of(folder, RANGES)
+    (folder / f"{STEM}{RANGES}").symlink_to("gone")
+    code, summary = ingest(warehouse, folder)
+    assert (1, [f"{folder}/{STEM}{RANGES}: No such file or directory"]) == (code, summary["unreadable"])

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from bufferhouse.ingest.archive_listings import Listings
 from bufferhouse.sources.archive import Archive
 from bufferhouse.sources.discover import Discovery, discover, read
 from tests.command_line import call, run
@@ -172,6 +173,21 @@ def test_what_lies_beside_dumps_is_read_from_an_archive(warehouse, tmp_path, fro
     assert {"known": 7, "new": 0} == {name: ingest(warehouse, path)[1][name] for name in ("known", "new")}
 
 
+def test_a_zip_from_windows_has_its_folders(tmp_path):
+    """Compress-Archive of Windows PowerShell parts names by `\\`: two runs were one, and no program had a name."""
+    path = tmp_path / "nights.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in (("dumps\\", b""), *((f"dumps\\n{n}\\{name_of(n)}", small_dump(n)) for n in (1, 2))):
+            info = zipfile.ZipInfo(name)
+            info.create_system = 0
+            archive.writestr(info, data)
+        archive.writestr("a\\b.txt", b"of a system where that is one name")
+    found = discover([str(path)])
+    assert [("n1", name_of(1)), ("n2", name_of(2))] == [(dump.run_name, dump.relative_path) for dump in found.dumps]
+    assert ([], 1) == (found.refused, found.ignored_count)
+    assert [{"combined": small_dump(1)}, {"combined": small_dump(2)}] == [files for _, files in read(found.dumps)]
+
+
 def test_a_run_at_the_top_of_an_archive_is_called_like_it(tmp_path):
     """A run.json says what it is, like one beside the dumps; one further up holds for what is below."""
     top = archived(tmp_path / "nightly_7.tar.gz", {name_of(1): small_dump(1)})
@@ -295,6 +311,15 @@ def test_the_last_of_members_with_one_name_counts(tmp_path):
     assert ({"combined": changed[-1]}, len(changed[-1])) == (files, dump.size_bytes)
 
 
+def test_a_member_that_is_no_dump_any_more_is_none(tmp_path):
+    """The last of one name is what tar unpacks: a dump before it, which only its first line told, is not there."""
+    path = tmp_path / "again.tar"
+    again = [member("run/a.txt", data) for data in (small_dump(2), b"a note")]
+    path.write_bytes(tarred([member(f"run/{name_of(1)}", small_dump(1)), *again]))
+    found = discover([str(path)])
+    assert ([name_of(1)], 1) == ([dump.relative_path for dump in found.dumps], found.ignored_count)
+
+
 def test_the_limit_holds_for_members(warehouse, tmp_path, monkeypatch):
     """A member above the limit is named and not read."""
     monkeypatch.setenv("BUFFERHOUSE_DUMP_LIMIT", "5000")
@@ -375,6 +400,24 @@ def test_a_file_that_is_no_archive_is_said(warehouse, tmp_path):
         assert [line for line in summary["unreadable"] if line.startswith(f"{path}: the archive is damaged: ")], path
 
 
+@pytest.mark.parametrize(
+    ("kind", "other", "what"),
+    [
+        (".tar", ".tar.gz", "a tar that is not compressed; name it ….tar"),
+        (".tar", ".zip", "a tar that is not compressed; name it ….tar"),
+        (".tar.gz", ".tar", "gzip data; name it ….gz"),
+        (".tar.zst", ".tgz", "zstd data; name it ….zst"),
+        (".zip", ".tar", "a zip archive; name it ….zip"),
+    ],
+)
+def test_an_archive_that_is_called_like_another_kind_says_what_it_is(tmp_path, kind, other, what):
+    """As a server that decompresses what it sends makes one."""
+    path = archived(tmp_path / f"x{kind}", small_dumps([1]))
+    archive = Archive(str(path.rename(tmp_path / f"other{other}")))
+    assert [] == list(archive.entries())
+    assert [(archive.path, f"the archive is damaged: {what}")] == archive.refused
+
+
 def test_a_forged_header_takes_no_memory(tmp_path):
     """A long name of gigabytes is refused before it is read."""
     path = tmp_path / "forged.tar"
@@ -406,6 +449,41 @@ def test_members_of_a_zip_are_refused_one_by_one(warehouse, tmp_path):
         [line] = [line for line in summary["unreadable"] if line.startswith(f"{path}!run/{name_of(number)}: ")]
         assert "damaged in the archive: " in line
         assert reason in line
+
+
+def locked(path: Path, files: dict[str, bytes]) -> Path:
+    """Write a zip whose members say that they are encrypted."""
+    data = bytearray(archived(path, files).read_bytes())
+    for mark, place in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        for at in range(len(data)):
+            if data[at : at + 4] == mark:
+                data[at + place] |= 1
+    path.write_bytes(data)
+    return path
+
+
+def test_a_member_that_cannot_be_looked_into_is_named_where_it_may_be_a_dump(warehouse, tmp_path):
+    """One that is called like text, as one in a folder is; what is called otherwise is a file like others."""
+    path = locked(tmp_path / "locked.zip", {"run/000.txt": small_dump(1), "run/a.ll": b"ll"})
+    outcome = call("ingest", path, "--warehouse", warehouse)
+    lines = [line for line in outcome.out.split("\n") if line.startswith("unreadable: ")]
+    assert (1, 1, True) == (outcome.code, len(lines), lines[0].startswith(f"unreadable: {path}!run/000.txt: "))
+    assert "password required" in lines[0]
+    assert "nothing loaded; 1 .ll seen" in outcome.out
+    again = [discover([str(path)], entries_of=Listings(tmp_path / "kept").entries).refused for _ in range(2)]
+    assert [[lines[0].removeprefix("unreadable: ")]] * 2 == again
+    named = discover([str(path)], look_inside=False)
+    assert ([], 2) == (named.refused, named.ignored_count)
+
+
+def test_a_run_file_that_cannot_be_read_in_an_archive_says_why(warehouse, tmp_path):
+    """It was said to be no JSON. The dumps of its run are left out, and no word says that no file was there."""
+    path = locked(tmp_path / "locked.zip", {"run/run.json": b"{}", f"run/{name_of(1)}": small_dump(1)})
+    outcome = call("ingest", path, "--warehouse", warehouse)
+    [line] = [line for line in outcome.out.split("\n") if line.startswith("unreadable: ")]
+    assert (1, True) == (outcome.code, line.startswith(f"unreadable: {path}!run/run.json: damaged in the archive: "))
+    assert line.endswith("password required for extraction; 1 dump left out")
+    assert "nothing loaded; what is there cannot be read" in outcome.out
 
 
 # Memory

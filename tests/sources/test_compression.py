@@ -44,11 +44,28 @@ def test_damage_is_an_error_that_keeps_the_bytes(suffix, damage):
         "cut": packed[:middle],
         "flipped": packed[:middle] + bytes([packed[middle] ^ 0xFF]) + packed[middle + 1 :],
         "followed by rubbish": packed + b"rubbish",
-        "other": b"BufferAssignment:\n",
+        "other": b"\0BufferAssignment:\n",
     }[damage]
     with pytest.raises(CompressionError, match=f"{suffix[1:]} data that is damaged") as error:
         decompressed(f"x{suffix}", data)
     assert data == error.value.data
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "what"),
+    [
+        ("x.gz", b"BufferAssignment:\n", "text that is not compressed; name it without .gz"),
+        ("x.xz", b"text", "text that is not compressed; name it without .xz"),
+        ("x.zst", PACKED[".gz"], "gzip data; name it ….gz"),
+        ("x.gz", PACKED[".zst"], "zstd data; name it ….zst"),
+        ("x.gz", b"PK\3\4", "a zip archive; name it ….zip"),
+    ],
+)
+def test_what_is_called_otherwise_than_it_is_compressed_is_told(name, data, what):
+    """It was said to be damaged, which sends people for another copy of a good file."""
+    with pytest.raises(CompressionError) as error:
+        decompressed(name, data)
+    assert (what, data) == (str(error.value), error.value.data)
 
 
 @pytest.mark.parametrize("suffix", PACKED)

@@ -1,5 +1,6 @@
 """The options of compilations in the warehouse: stored once, back-filled, proved, pruned; a damaged file stops none."""
 
+import gzip
 import os
 import shutil
 from pathlib import Path
@@ -83,6 +84,24 @@ def test_a_damaged_file_is_named_and_its_dump_loads(warehouse, folder):
     assert fault.startswith(place)
     assert [*BOTH[:1], ("b", "xla_a", "1", "flagfile")] == rows(warehouse, OPTIONS)
     later(folder / "b" / NAME, kept, 9)
+    assert 0 == ingest(warehouse, folder)[0]
+    assert sorted([*BOTH, ("b", "xla_a", "1", "flagfile")]) == rows(warehouse, OPTIONS)
+
+
+def test_a_file_whose_compression_is_damaged_takes_no_other_options_along(warehouse, folder):
+    """What the other files say counts, it is said in words what is wrong, and nothing is added by looking again."""
+    path = folder / "b" / NAME
+    packed = gzip.compress(path.read_bytes())
+    path.unlink()
+    path = path.with_name(f"{NAME}.gz")
+    path.write_bytes(packed[:-9])
+    (folder / "b" / "module_0001.jit_conv_step.flagfile").write_text("--xla_a=1\n")
+    told = f"warning: {path}: gz data that is damaged: Compressed file ended before"
+    for _ in range(2):
+        assert told in call("ingest", folder, "--warehouse", warehouse).out
+    expected = [*BOTH[:1], ("b", "xla_a", "1", "flagfile")]
+    assert (expected, [(2,)]) == (rows(warehouse, OPTIONS), rows(warehouse, "SELECT COUNT(*) FROM raw.observations"))
+    path.write_bytes(packed)
     assert 0 == ingest(warehouse, folder)[0]
     assert sorted([*BOTH, ("b", "xla_a", "1", "flagfile")]) == rows(warehouse, OPTIONS)
 
