@@ -140,6 +140,20 @@ def test_two_more_layers_are_a_reshaped_program(tmp_path: Path):
     assert not judge_held(held, reshaped="warn").verdict.offenders
 
 
+def test_a_check_that_leaves_all_out_says_so_in_each_form():
+    """Reshaped programs alone, and those ignored: the check fails, and GitHub has an error that says why."""
+    steps = (
+        Lock.of(one for one in lock_of(run).entries.values() if one.function == "jit_train_step")
+        for run in ("layers-4", "layers-6")
+    )
+    held = hold(*steps)
+    judged = judge_held(held, reshaped="ignore")
+    assert not judged.is_passed
+    for form in ("table", "markdown", "github"):
+        assert "othing was compared: every program" in lock_text(held, judged, ANY_GROWTH, form)
+    assert "::error title=memory.lock::nothing was compared: " in lock_text(held, judged, ANY_GROWTH, "github")
+
+
 def test_a_donation_lost_without_growth_does_not_pass(tmp_path: Path):
     """What a program returns stays beside its arguments, though it took no more while it ran."""
     lock = lock_of("kept")

@@ -44,7 +44,11 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
     sections = [
         Section(
             f"The gate is {'' if verdict.is_passed else 'not '}passed",
-            [f"{said}{places} of {compared}{unknown}." if verdict.compared_count else sentence(_nothing(comparison))],
+            [
+                f"{said}{places} of {compared}{unknown}."
+                if verdict.compared_count
+                else sentence(nothing_compared(comparison))
+            ],
             _columns(offenders),
             offenders,
             "offenders",
@@ -135,7 +139,7 @@ def github_text(comparison: Comparison, verdict: Verdict, limit: Threshold) -> s
     if verdict.missing:
         lines.append(annotation("error", _missing(comparison, verdict)))
     if not verdict.compared_count:
-        lines.append(annotation("error", _nothing(comparison)))
+        lines.append(annotation("error", nothing_compared(comparison)))
     lines += [annotation("warning", gate_message(by_key[row.key], limit)) for row in verdict.warned]
     lines += [annotation("warning", exceeded_line(row, entry)) for row, entry in verdict.exceeded]
     lines += [annotation("warning", stale_line(entry)) for entry in verdict.stale]
@@ -209,7 +213,8 @@ def _programs_and_dumps(records: Sequence[Record]) -> dict[str, list[str]]:
     return {thing: names for thing, names in found.items() if names}
 
 
-def _nothing(comparison: Comparison) -> str:
+def nothing_compared(comparison: Comparison) -> str:
+    """Return the sentence about why nothing was compared."""
     # Of pairs with known bytes only those of reshaped programs may be left out.
     if any(row.delta_bytes is not None for row in comparison.rows):
         return (

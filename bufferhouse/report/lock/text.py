@@ -17,7 +17,13 @@ from bufferhouse.lock.file import file_option
 from bufferhouse.query.statements import Answer, Record
 from bufferhouse.redaction import shell_word
 from bufferhouse.report.compare.data import Comparison
-from bufferhouse.report.compare.gate import gate_message, gate_object, gate_sections, programs_of
+from bufferhouse.report.compare.gate import (
+    gate_message,
+    gate_object,
+    gate_sections,
+    nothing_compared,
+    programs_of,
+)
 from bufferhouse.report.compare.records import program_records
 from bufferhouse.report.site.addresses import function_address
 from bufferhouse.report.site.sources import source_links
@@ -182,8 +188,7 @@ def _sections(
         return [Section(title, [line], columns, rows, part, shown=_SHOWN)] if rows else []
 
     sections = []
-    # Where nothing was compared what follows says why, unless all there is was left out.
-    if judged.verdict.compared_count or not (judged.unknown or judged.unjudged or judged.refused):
+    if judged.verdict.compared_count or _has_left_all_out(judged):
         sections = gate_sections(comparison, judged.verdict, limit, exact=exact)
         if judged.verdict.is_passed and not judged.is_passed:
             sections[0] = replace(sections[0], title="Growth is within the limit")
@@ -215,6 +220,11 @@ def _sections(
     if notes := [*_absent(held, name), *held.after.notes]:
         sections.append(Section("To be noted", [printable(note) for note in notes[:_SHOWN]]))
     return sections
+
+
+def _has_left_all_out(judged: Judged) -> bool:
+    """Return whether nothing was compared as all there is was left out; else what is told beside it says why."""
+    return not (judged.verdict.compared_count or judged.unknown or judged.unjudged or judged.refused)
 
 
 def _why(row: Compared, record: Record, held: Held, links: Links) -> Section:
@@ -307,6 +317,8 @@ def _github(
             site = _culprit(row)
             said = gate_message(records[row.key], limit) + (f"; {site.op_name}" if site and site.op_name else "")
             lines.append(annotation(level, said, title=name, source=links.in_repository(site and site.source)))
+    if _has_left_all_out(judged):
+        lines.append(annotation("error", nothing_compared(comparison), title=name))
     for row in judged.undonated:
         lost = human_bytes(held.donations[row.key])
         add("error", row, f"{lost} of parameters are not donated any more", site=_culprit(row))
