@@ -36,7 +36,8 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
     show, by_key = exactly if exact else dict, comparison.by_key
     offenders = [show(row) for row in offender_records(comparison, verdict)]
     least = limit.said(exact=exact)
-    said = grown(offenders, least) if offenders else f"Nothing grew by {least}"
+    others = " beside what is told below" if verdict.accepted or verdict.warned else ""
+    said = grown(offenders, least) if offenders else f"Nothing grew by {least}{others}"
     # A program is compared in each of its memory spaces.
     places = f", in {len(offenders):,}" if programs_of(offenders) < len(offenders) else ","
     compared = counted(verdict.compared_count, "comparison")
@@ -147,10 +148,18 @@ def github_text(comparison: Comparison, verdict: Verdict, limit: Threshold) -> s
     lines += [annotation("warning", said) for said in _undonated(comparison)]
     lines += [annotation("notice", said) for said in _come_and_gone(comparison)]
     total = f"{title(comparison)}: {counted(verdict.compared_count, 'comparison')} of {METRIC_NAMES[comparison.metric]}"
-    over = counted(programs_of(offenders), "program")
     unknown = f", {unjudged}" if (unjudged := _unjudged(comparison, verdict)) else ""
-    lines.append(annotation("notice", f"{total}{unknown}, {over} over {limit}, {len(verdict.accepted)} accepted"))
+    grew = over(comparison, verdict, limit)
+    lines.append(annotation("notice", f"{total}{unknown}, {grew}, {len(verdict.accepted)} accepted"))
     return "\n".join(lines)
+
+
+def over(comparison: Comparison, verdict: Verdict, limit: Threshold) -> str:
+    """Return how many programs are over the limit; those that only are a warning are counted by themselves."""
+    by_key = comparison.by_key
+    offenders, warned = (programs_of([by_key[row.key] for row in rows]) for rows in (verdict.offenders, verdict.warned))
+    more = f", {warned:,} more reshaped with a warning" if warned else ""
+    return f"{counted(offenders, 'program')} over {limit}{more}"
 
 
 def stale_line(entry: Accepted) -> str:

@@ -22,6 +22,7 @@ from bufferhouse.report.compare.gate import (
     gate_object,
     gate_sections,
     nothing_compared,
+    over,
     programs_of,
 )
 from bufferhouse.report.compare.records import program_records
@@ -339,9 +340,9 @@ def _github(
         add("notice", row, f"there is no dump of it, and it was not compared; its entry stays in {name}")
     lines += [annotation("notice", said, title=name) for said in (*_absent(held, name), *_rebuilt(held, name))]
     total = f"{counted(judged.verdict.compared_count, 'comparison')} with {name}"
-    over = counted(programs_of([records[row.key] for row in judged.verdict.offenders]), "program")
     unknown = programs_of([records[row.key] for row in judged.unknown])
-    lines.append(annotation("notice", f"{total}, {over} over {limit}, {unknown} not in it", title=name))
+    said = f"{total}, {over(comparison, judged.verdict, limit)}, {unknown} not in it"
+    lines.append(annotation("notice", said, title=name))
     return "\n".join(lines)
 
 
