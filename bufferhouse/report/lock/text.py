@@ -213,10 +213,13 @@ def _sections(
     sections += table("Renamed or reshaped", line, _JOINED, "joined")
     line = "They take less than the lock allows, and may grow back unseen until it is updated."
     sections += table("Shrunk", line, _MOVED, "shrunk")
-    line = (
-        "These have no dump: they were not compiled, or came from a cache of compilations. Their entries stay in the "
-        "lock, unless it is written without --update."
+    why = (
+        "These have no dump that could be read: they were not compiled, came from a cache of compilations, or are in a "
+        "dump that could not be read."
+        if judged.refused
+        else "These have no dump: they were not compiled, or came from a cache of compilations."
     )
+    line = f"{why} Their entries stay in the lock, unless it is written without --update."
     sections += table("No dump", line, _GONE, "gone")
     if notes := [*_absent(held, name), *held.after.notes]:
         sections.append(Section("To be noted", [printable(note) for note in notes[:_SHOWN]]))
@@ -337,7 +340,8 @@ def _github(
         change = human_bytes(row.delta_bytes, signed=True)
         add("notice", row, f"{change}, less than {name} says. {_way_in(again)}", has_space=True)
     for row in {row.pair: row for row in judged.gone}.values():
-        add("notice", row, f"there is no dump of it, and it was not compared; its entry stays in {name}")
+        read = " that could be read" if judged.refused else ""
+        add("notice", row, f"there is no dump of it{read}, and it was not compared; its entry stays in {name}")
     lines += [annotation("notice", said, title=name) for said in (*_absent(held, name), *_rebuilt(held, name))]
     total = f"{counted(judged.verdict.compared_count, 'comparison')} with {name}"
     unknown = programs_of([records[row.key] for row in judged.unknown])
