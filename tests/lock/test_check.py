@@ -13,7 +13,7 @@ from bufferhouse.config.threshold import Threshold
 from bufferhouse.lock.check import ANY_GROWTH, DONATION_LOST, OWN_OTHERS, hold, judge_held
 from bufferhouse.lock.entry import PEAK_SITES, Lock, Site
 from bufferhouse.lock.file import read_lock, write_lock
-from bufferhouse.report.lock.text import lock_text
+from bufferhouse.report.lock.text import comment_text, lock_text
 from tests.lock.specimens import TPU, lock_of, outputs_of
 
 RELEASES = ["0.4.13", "0.4.25", "0.4.38", "0.6.0", "0.7.0", "0.8.0", "0.9.0", "0.10.0"]
@@ -282,3 +282,26 @@ def test_a_program_may_be_in_a_dump_that_could_not_be_read():
         assert (True, False) == ("or are in a dump that could not be read." in told, "These have no dump:" in told)
     notice = f"{first.function}: there is no dump of it that could be read, and it was not compared"
     assert notice in lock_text(held, judged, ANY_GROWTH, "github")
+
+
+def test_a_comment_is_as_long_as_github_takes():
+    """A pull request that moves a whole fleet has a comment: its largest rows, and how many more there are."""
+    (entry,) = (one for one in lock_of(TPU).entries.values() if one.function == "jit_scan_rnn")
+    more = [
+        replace(space, reserved_bytes=space.reserved_bytes + 1, temp_bytes=space.temp_bytes + 1)
+        for space in entry.spaces
+    ]
+    flags = " ".join(f"--xla_flag_number_{number}=true" for number in range(3000))
+    fleet = [replace(entry, function=f"jit_{'deep_' * 20}{number}", program_id=number) for number in range(300)]
+    held = hold(Lock.of(fleet), Lock.of(replace(one, spaces=more, flags=flags) for one in fleet))
+    judged = judge_held(held)
+    text = comment_text(held, judged, ANY_GROWTH)
+    assert 65_536 < len(lock_text(held, judged, ANY_GROWTH, "markdown"))
+    assert 30_000 < len(text) < 65_536
+    assert f"300 programs grew by at least 1 B, in {300 * len(more):,} of {300 * len(more):,} comparisons." in text
+    rows = sum(line.startswith("| jit\\_deep") for line in text.splitlines())
+    assert f"{300 * len(more) - rows:,} more rows: --format json has them" in text
+    assert text.endswith("Commit the file with the change.")
+    few = hold(Lock.of(fleet[:2]), Lock.of(replace(one, spaces=more) for one in fleet[:2]))
+    judged = judge_held(few)
+    assert lock_text(few, judged, ANY_GROWTH, "markdown") == comment_text(few, judged, ANY_GROWTH)

@@ -37,6 +37,9 @@ from bufferhouse.report.text.sections import Section, plain_json
 _SHOWN = 15
 _EXPLAINED = 5  # programs
 _SHOWN_CAUSES = 8
+_LONGEST_COMMENT = 65_536  # characters that GitHub takes, a last line feed among them
+_FEWER_ROWS = (200, 100, 50, 15, 5, 1)  # of a table, tried in this order
+_LONGEST_LINE = 500  # characters, where a comment is too long
 _PROGRAM = Column("program_label", "program", link="program_link")
 _ON = Column("after_compile_target", "chip", rank=2)
 _SPACE = Column("memory_space", "memory space", "count", rank=1)
@@ -121,17 +124,62 @@ def lock_text(
     `name` is the lock, as messages call it. `exact` writes all bytes to the byte. `chip` is the one that the call said
     of all dumps: an update without it would make entries of another chip.
     """
-    # The options by which a copied command means the same file and chip.
-    again = file_option(name) + ("" if chip is None else f" --chip {shell_word(chip)}")
+    again = _again(name, chip)
     comparison = _comparison(held, name, links)
     if form == "json":
         return plain_json(lock_object(held, judged, limit, comparison, name))
     if form == "github":
         return _github(held, judged, limit, comparison, name, again, links)
     sections = _sections(held, judged, limit, comparison, name, again, links, exact)
+    return report_text(_title(held, judged, name), sections, form, exact=exact)
+
+
+def comment_text(
+    held: Held,
+    judged: Judged,
+    limit: Threshold,
+    *,
+    name: str = "memory.lock",
+    links: Links = _NO_LINKS,
+    exact: bool = False,
+    chip: str | None = None,
+) -> str:
+    """Return the same in Markdown, for a pull request: rows beyond what GitHub takes are counted, long texts cut."""
+    comparison = _comparison(held, name, links)
+    sections = _sections(held, judged, limit, comparison, name, _again(name, chip), links, exact)
+    title = _title(held, judged, name)
+    text = report_text(title, sections, "markdown", exact=exact)
+    for rows in _FEWER_ROWS:
+        if len(text) < _LONGEST_COMMENT:
+            break
+        text = report_text(title, [_shorter(section, rows) for section in sections], "markdown", exact=exact)
+    return text
+
+
+def _shorter(section: Section, rows: int) -> Section:
+    """Return a section with so many rows at most, and no text longer than a terminal shows it."""
+    texts = {column.name: column.limit for column in section.columns if column.is_text}
+    records = [
+        record | {key: printable(record[key], most) for key, most in texts.items() if record[key] is not None}
+        for record in section.printed[:rows]
+    ]
+    return replace(
+        section,
+        lines=[printable(line, _LONGEST_LINE) for line in section.lines],
+        records=[*records, *section.records[len(records) :]],
+        shown=len(records),
+    )
+
+
+def _again(name: str, chip: str | None) -> str:
+    """Return the options by which a copied command means the same file and chip."""
+    return file_option(name) + ("" if chip is None else f" --chip {shell_word(chip)}")
+
+
+def _title(held: Held, judged: Judged, name: str) -> str:
     has_grown = any((row.delta_bytes or 0) > 0 for row in held.rows)
     said = "not passed" if not judged.is_passed else "passed" if has_grown else "nothing grew"
-    return report_text(f"{name}: {said}", sections, form, exact=exact)
+    return f"{name}: {said}"
 
 
 def lock_object(held: Held, judged: Judged, limit: Threshold, comparison: Comparison, name: str) -> Record:
