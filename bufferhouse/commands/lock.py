@@ -195,7 +195,7 @@ def _check(
     kept = read_lock(file)
     with _dumps(sources, file, chip, warehouse, wait) as (con, fresh):
         if not set(fresh.chips) & set(kept.chips):
-            raise other_chip(file, kept, fresh)
+            raise other_chip(file, kept, fresh, chip)
         outputs = output_sites(con, less_donated(kept, fresh), Checkout(file.parent))
         found = hold(kept, fresh, metric=metric, outputs=outputs)
     _note(fresh)

@@ -13,7 +13,7 @@ from bufferhouse.config.threshold import RELEVANT, Threshold
 from bufferhouse.errors import counted
 from bufferhouse.lock.check import DONATION_LOST, Held, Judged, Moved, changed_builds
 from bufferhouse.lock.entry import Site
-from bufferhouse.lock.file import file_option
+from bufferhouse.lock.file import chip_option, file_option
 from bufferhouse.query.statements import Answer, Record
 from bufferhouse.redaction import shell_word
 from bufferhouse.report.compare.data import Comparison
@@ -173,7 +173,7 @@ def _shorter(section: Section, rows: int) -> Section:
 
 def _again(name: str, chip: str | None) -> str:
     """Return the options by which a copied command means the same file and chip."""
-    return file_option(name) + ("" if chip is None else f" --chip {shell_word(chip)}")
+    return file_option(name) + chip_option(chip)
 
 
 def _title(held: Held, judged: Judged, name: str) -> str:
