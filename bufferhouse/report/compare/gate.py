@@ -5,6 +5,7 @@ from itertools import chain
 
 from bufferhouse.compare.compare import GONE, NEW, Compared
 from bufferhouse.compare.gate import Accepted, Verdict
+from bufferhouse.compare.pairing import CHANGES
 from bufferhouse.config.threshold import Threshold
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
@@ -57,7 +58,7 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
     ]
     sections[0].lines.extend(f"{exceeded_line(row, entry)}." for row, entry in verdict.exceeded)
     if verdict.missing:
-        records = [show(by_key[row.key]) for row in verdict.missing]
+        records = [show(row) for row in _missing_records(comparison, verdict)]
         lines = [_missing(comparison, verdict)]
         sections.append(Section("Missing in the run after, and not judged", lines, _MISSING, records, "missing"))
     if verdict.tight:
@@ -234,8 +235,7 @@ def nothing_compared(comparison: Comparison) -> str:
 
 def _missing(comparison: Comparison, verdict: Verdict) -> str:
     """Return the sentence about what a refused or unread dump of the run after may hold, and the way out."""
-    by_key = comparison.by_key
-    found = _programs_and_dumps([by_key[row.key] for row in verdict.missing])
+    found = _programs_and_dumps(_missing_records(comparison, verdict))
     names = list(chain(*found.values()))
     said = " and ".join(counted(len(labels), thing) for thing, labels in found.items())
     # Of a path that could not be read nobody knows of which run its dumps are.
@@ -248,8 +248,19 @@ def _missing(comparison: Comparison, verdict: Verdict) -> str:
     )
 
 
+def _missing_records(comparison: Comparison, verdict: Verdict) -> list[Record]:
+    """Return the records of what is missing, called as the run before calls it."""
+    by_key = comparison.by_key
+    records = [by_key[row.key] for row in verdict.missing]
+    return [
+        {**row, "program_label": row["before_program_name"]} if row["status"] in CHANGES else row for row in records
+    ]
+
+
 def _is_further(row: Record) -> bool:
     """Return whether the run that lacks a dump has its program all the same."""
+    if row["status"] in CHANGES:
+        return False
     return row["is_further_dump"] or None not in (row["before_dump_id"], row["after_dump_id"])
 
 
