@@ -390,6 +390,7 @@ def test_the_gate_asks_for_headroom(own_warehouse):
         tight = json.loads(said.out)["gate"]["tight"]
         assert (code, code, code == 1) == (said.code, len(tight), "Too little headroom" in call(*words).out)
     assert "too little headroom" in call(*words, "--format", "github").out
+    assert f"1 program beside the {6 << 20:,} B of the device." in call(*words, "--bytes").out
     assert 2 == call("compare", *runs, "--headroom", "5%", "--warehouse", own_warehouse).code
     assert "expected a share such as 5%" in call(*words[:-3], "much", *words[-2:]).err
 

@@ -124,6 +124,17 @@ def test_a_lost_donation_names_the_line_of_the_output(tmp_path: Path):
     assert row.delta_bytes == sum(cause.size_bytes for cause in row.causes)
 
 
+def test_a_check_is_written_to_the_byte(tmp_path: Path):
+    """Where exact bytes are asked for, sentences have them as tables do: growth, a lost donation, what shrank."""
+    for before, after, said in (
+        ("kept", "undonated", f"{4 << 20:,} B of parameters are not donated any more"),
+        ("undonated", "kept", "Shrunk"),
+    ):
+        held, judged = found(tmp_path, before, after)
+        text = lock_text(held, judged, ANY_GROWTH, "markdown", exact=True)
+        assert (True, []) == (said in text, [unit for unit in ("KiB", "MiB", "GiB") if unit in text])
+
+
 def test_a_removed_remat_names_the_line_of_what_is_stored(tmp_path: Path):
     """Without jax.checkpoint the blocks keep what they compute: lines 6 and 7 of the block."""
     _, judged = found(tmp_path, "kept", "stored")

@@ -63,7 +63,7 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
         sections.append(Section("Missing in the run after, and not judged", lines, _MISSING, records, "missing"))
     if verdict.tight:
         records = [show(row) for row in _tight_records(comparison, verdict)]
-        memory = human_bytes(comparison.after["device_memory_bytes"])
+        memory = (exact_bytes if exact else human_bytes)(comparison.after["device_memory_bytes"])
         said = f"{counted(programs_of(records), 'program')} beside the {memory} of the device."
         columns = [*_columns(records), *_on_device(records)]
         sections.append(Section("Too little headroom", [said], columns, records, "tight"))

@@ -25,11 +25,11 @@ from bufferhouse.report.compare.gate import (
     over,
     programs_of,
 )
-from bufferhouse.report.compare.records import program_records
+from bufferhouse.report.compare.records import exactly, program_records
 from bufferhouse.report.site.addresses import function_address
 from bufferhouse.report.site.sources import source_links
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import human_bytes, printable, space_title
+from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_title
 from bufferhouse.report.text.github import annotation, place_of
 from bufferhouse.report.text.screen import report_text
 from bufferhouse.report.text.sections import Section, plain_json
@@ -229,11 +229,11 @@ def _sections(
     links: Links,
     exact: bool,
 ) -> list[Section]:
-    records = comparison.by_key
+    show, records = exactly if exact else dict, comparison.by_key
 
     def table(title: str, line: str, columns: Sequence[Column], part: str) -> list[Section]:
         """Return the table of the rows of a part of the judgement, called as that is; none without a row."""
-        rows = [records[row.key] | {"lost_bytes": held.donations.get(row.key)} for row in getattr(judged, part)]
+        rows = [show(records[row.key]) | {"lost_bytes": held.donations.get(row.key)} for row in getattr(judged, part)]
         return [Section(title, [line], columns, rows, part, shown=_SHOWN)] if rows else []
 
     sections = []
@@ -252,7 +252,7 @@ def _sections(
     if builds := _builds(held):
         sections.append(Section("Another compiler or other flags", [], _BUILDS, builds, "builds", shown=_SHOWN))
     grown = [*judged.verdict.offenders, *judged.verdict.warned, *judged.undonated]
-    sections += [_why(row, records[row.key], held, links) for row in grown[:_EXPLAINED]]
+    sections += [_why(row, records[row.key], held, links, exact) for row in grown[:_EXPLAINED]]
     if grown:
         sections.append(Section("The way out", [_way_out(grown[0], held, name, again)]))
     line = "They take more than the lock says, by less than the limit, and pass."
@@ -279,18 +279,19 @@ def _has_left_all_out(judged: Judged) -> bool:
     return not (judged.verdict.compared_count or judged.unknown or judged.unjudged or judged.refused)
 
 
-def _why(row: Compared, record: Record, held: Held, links: Links) -> Section:
+def _why(row: Compared, record: Record, held: Held, links: Links, exact: bool) -> Section:
+    said = exact_bytes if exact else human_bytes
     where = space_title(record["platform"], row.memory_space)
     verb = "grew" if (row.delta_bytes or 0) > 0 else "lost donations"
     title = f"Why {printable(record['program_label'], 80)} {verb} in {where}"
-    before, after = human_bytes(row.before_bytes), human_bytes(row.after_bytes)
-    lines = [f"{before} in the lock, {after} now: {human_bytes(row.delta_bytes, signed=True)}. The causes sum to it."]
+    before, after, change = said(row.before_bytes), said(row.after_bytes), said(row.delta_bytes, signed=True)
+    lines = [f"{before} in the lock, {after} now: {change}. The causes sum to it."]
     if record["change_said"]:
         guess = ", a guess" if record["guess"] else ""
         lines.append(f"{row.status}{guess}: {printable(record['change_said'], 200)}")
     if lost := held.donations.get(row.key):
         lines.append(
-            f"{human_bytes(lost)} of parameters are not donated any more: outputs that were placed on them have "
+            f"{said(lost)} of parameters are not donated any more: outputs that were placed on them have "
             "memory of their own."
         )
     causes = [_cause(moved, links) for moved in row.causes]
