@@ -135,7 +135,8 @@ def judge(
 def _missing(rows: Sequence[Compared]) -> list[Compared]:
     """Return the rows of dumps of the run before that have none of their own in the run after.
 
-    One that is the largest of its program is compared with a dump that is another one's partner already.
+    One that is the largest of its program is compared with a dump that is another one's partner already, and a program
+    of another signature or name is only taken for the one before because that is not there.
     """
     pairs = by(
         lambda row: (row.pair.after.dump_id, row.pair.after.program_id, row.memory_space), filter(_is_pair, rows)
@@ -147,7 +148,9 @@ def _missing(rows: Sequence[Compared]) -> list[Compared]:
         for row in found
         if row.pair.before.dump_id != row.pair.after.dump_id
     }
-    return [row for row in rows if id(row) in lent or (row.status == GONE and row.pair.after is None)]
+    return [
+        row for row in rows if id(row) in lent or row.pair.change or (row.status == GONE and row.pair.after is None)
+    ]
 
 
 def _is_pair(row: Compared) -> bool:

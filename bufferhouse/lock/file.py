@@ -58,6 +58,11 @@ def file_option(name: str) -> str:
     return "" if name == "memory.lock" else f" --file {shell_word(name)}"
 
 
+def chip_option(chip: str | None) -> str:
+    """Return the option by which a copied command means the chip that a call said; empty where it said none."""
+    return "" if chip is None else f" --chip {shell_word(chip)}"
+
+
 def _way_out(name: str) -> str:
     return f"take what the dumps say with: bufferhouse lock --update{file_option(name)} DUMPS"
 
@@ -525,11 +530,11 @@ def _growth(before: Entry | None, entry: Entry) -> int:
     return max([0, *(space.reserved_bytes - olds.get(space.memory_space, 0) for space in entry.spaces)])
 
 
-def other_chip(path: Path, lock: Lock, fresh: Lock) -> LockFault:
-    """Return the fault of a file that knows none of the chips that dumps are compiled for."""
+def other_chip(path: Path, lock: Lock, fresh: Lock, chip: str | None = None) -> LockFault:
+    """Return the fault of a file that knows none of the chips that dumps are compiled for; `chip` is what was said."""
     line, column = place_of(places(_text(path)), ("chip", 0, "name"))
     return LockFault(
         f"{path}:{line}:{column}: expected a chip of the dumps, {' or '.join(map(repr, fresh.chips))}, found "
         f"{' and '.join(map(repr, lock.chips)) or 'none'}; --chip says what they are compiled for, and "
-        f"bufferhouse lock --update{file_option(str(path))} DUMPS adds a chip"
+        f"bufferhouse lock --update{file_option(str(path))}{chip_option(chip)} DUMPS adds a chip"
     )

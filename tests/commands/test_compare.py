@@ -264,6 +264,24 @@ def test_a_program_that_may_be_in_a_bad_dump_passes_no_gate(warehouse: Path, tmp
     assert (1, True) == (told.code, said in " ".join(told.out.split()))
 
 
+def test_another_program_does_not_stand_for_one_that_may_be_in_a_bad_dump(tmp_path: Path):
+    """It is compared with the one before as that is not there; whether it is refused or renamed nobody knows."""
+    for run, files in (("before", {"f": small_dump(0)}), ("after", {"g": small_dump(0), "f": b"nonsense\n"})):
+        (tmp_path / run).mkdir()
+        for number, (name, text) in enumerate(files.items()):
+            (tmp_path / run / f"module_000{number}.jit_{name}.cpu_after_optimizations{SUFFIX}").write_bytes(text)
+    words = ("compare", "before", "after", "--from", tmp_path, "--fail-over", "5%")
+    told = call(*words, "--format", "github")
+    said = "1 program of the run before is missing in the run after, where dumps were refused"
+    assert (1, [f"::error title=bufferhouse::{said} (standard error names them): jit_f"]) == (
+        told.code, [line for line in told.out.splitlines() if line.startswith("::error")]
+    )  # fmt: skip
+    gate = json.loads(call(*words, "--format", "json").out)["gate"]
+    assert [("jit_f", "renamed")] == [(row["before_program_name"], row["status"]) for row in gate["missing"]]
+    (tmp_path / "after" / f"module_0001.jit_f.cpu_after_optimizations{SUFFIX}").unlink()
+    assert 0 == call(*words).code
+
+
 def test_a_missing_dump_of_a_program_that_is_there_is_no_missing_program(fleet: Path, tmp_path: Path):
     """A further dump is called so, by the gate as by the notice of what is gone."""
     (old,), (new,) = ((fleet / release).glob(f"*.jit_fft.*{SUFFIX}") for release in ("jaxlib-0.4.13", "jaxlib-0.9.0"))
@@ -372,6 +390,7 @@ def test_the_gate_asks_for_headroom(own_warehouse):
         tight = json.loads(said.out)["gate"]["tight"]
         assert (code, code, code == 1) == (said.code, len(tight), "Too little headroom" in call(*words).out)
     assert "too little headroom" in call(*words, "--format", "github").out
+    assert f"1 program beside the {6 << 20:,} B of the device." in call(*words, "--bytes").out
     assert 2 == call("compare", *runs, "--headroom", "5%", "--warehouse", own_warehouse).code
     assert "expected a share such as 5%" in call(*words[:-3], "much", *words[-2:]).err
 

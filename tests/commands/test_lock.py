@@ -285,6 +285,18 @@ def test_a_lock_of_another_chip_is_refused(locked: Path):
     assert f"{locked}:6:1: expected a chip of the dumps, 'TPU v6e', found 'cpu'; --chip says" in said.err
 
 
+def test_the_way_in_of_another_chip_works_as_printed(locked: Path, tmp_path: Path):
+    """It says the chip that the call said: without it an update would write the chip that is there already."""
+    path = tmp_path / "memory.lock"
+    shutil.copy(locked, path)
+    own = ["--file", path, "--chip", "TPU v6e"]
+    said = call("lock", "--check", LOCKED / "kept", *own)
+    command = " ".join(said.err.split()).partition(" and bufferhouse ")[2].partition(" adds a chip")[0]
+    words = [word if word != "DUMPS" else LOCKED / "kept" for word in shlex.split(command)]
+    assert 0 == call(*words).code
+    assert (["TPU v6e", "cpu"], 0) == (read_lock(path).chips, call("lock", "--check", LOCKED / "kept", *own).code)
+
+
 def test_the_way_out_of_a_file_and_a_chip_of_ones_own_works_as_printed(tmp_path: Path):
     """It names the file as a shell reads it, and the chip that the call said: else an update would write another."""
     path = tmp_path / "of v5e" / "memory.lock"

@@ -128,6 +128,20 @@ def test_the_gate_says_on_github_what_changed(ask, changed: str):
     assert compare(ask, changed, *words, "--reshaped", "warn").out.startswith("::warning title=bufferhouse::jit_train")
 
 
+def test_what_passes_over_the_limit_is_not_denied(ask, changed: str, tmp_path: Path):
+    """Growth that is a warning, or accepted, is growth: the verdict above it does not say that nothing grew."""
+    accept = tmp_path / "accepted.toml"
+    up_to = f"up_to_bytes = {GROWN[changed][1]}"
+    accept.write_text(f'[[accept]]\nprogram = "{STEP}"\nmemory_space = 0\n{up_to}\nwhy = "agreed"\n')
+    limit = ("--fail-over", "5%,16MiB")
+    for words in (("--reshaped", "warn"), ("--accept", str(accept))):
+        said = compare(ask, changed, *limit, *words)
+        beside = "Nothing grew by 5 % and 16 MiB beside what is told below, of 2 comparisons."
+        assert (0, True) == (said.code, beside in said.out.splitlines())
+    said = compare(ask, changed, *limit, "--reshaped", "warn", "--format", "github").out
+    assert "0 programs over 5 %25 and 16 MiB, 1 more reshaped with a warning, 0 accepted" in said
+
+
 def test_growth_of_a_model_can_be_accepted(ask, changed: str, tmp_path: Path):
     """By the name of the program, as any other growth; the bytes are those after."""
     entry = '[[accept]]\nprogram = "{}"\nmemory_space = 0\nup_to_bytes = {}\nwhy = "agreed"\n'

@@ -7,7 +7,7 @@ import pytest
 
 from bufferhouse.compare.compare import CHANGED, GONE, NEW, NOT_COMPARED, UNCHANGED, Compared
 from bufferhouse.compare.gate import Accepted, Headroom, judge, read_accepted
-from bufferhouse.compare.pairing import Dump, Pair
+from bufferhouse.compare.pairing import RESHAPED, Dump, Pair
 from bufferhouse.compare.sizes import Sizes
 from bufferhouse.config.threshold import parse_threshold
 from bufferhouse.errors import UsageError
@@ -83,6 +83,9 @@ def test_what_a_refused_dump_may_hold_passes_no_gate():
     lent = row("jit_f", 2 * MIB, MIB)
     same = replace(lent, pair=lent.pair._replace(before=lent.pair.after), status=UNCHANGED)
 
+    smaller = row("jit_f", MIB, MIB - 1)
+    joined = replace(smaller, pair=smaller.pair._replace(change=RESHAPED), status=RESHAPED)
+
     def with_twice(one: Compared) -> Compared:
         return replace(one, pair=one.pair._replace(after=one.pair.after._replace(dump_count=2)))
 
@@ -95,6 +98,9 @@ def test_what_a_refused_dump_may_hold_passes_no_gate():
         ([same, lent], False, []),
         ([same, replace(lent, memory_space=1)], True, []),
         ([with_twice(same), with_twice(lent)], True, []),
+        # Another signature or name was paired only as the program is not there: its dump may be the refused one.
+        ([joined, other], True, [joined]),
+        ([joined, other], False, []),
     ):
         verdict = judge(rows, LIMIT, is_partial=is_partial)
         assert (found, not found) == (verdict.missing, verdict.is_passed)

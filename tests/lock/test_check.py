@@ -13,7 +13,7 @@ from bufferhouse.config.threshold import Threshold
 from bufferhouse.lock.check import ANY_GROWTH, DONATION_LOST, OWN_OTHERS, hold, judge_held
 from bufferhouse.lock.entry import PEAK_SITES, Lock, Site
 from bufferhouse.lock.file import read_lock, write_lock
-from bufferhouse.report.lock.text import lock_text
+from bufferhouse.report.lock.text import comment_text, lock_text
 from tests.lock.specimens import TPU, lock_of, outputs_of
 
 RELEASES = ["0.4.13", "0.4.25", "0.4.38", "0.6.0", "0.7.0", "0.8.0", "0.9.0", "0.10.0"]
@@ -124,6 +124,17 @@ def test_a_lost_donation_names_the_line_of_the_output(tmp_path: Path):
     assert row.delta_bytes == sum(cause.size_bytes for cause in row.causes)
 
 
+def test_a_check_is_written_to_the_byte(tmp_path: Path):
+    """Where exact bytes are asked for, sentences have them as tables do: growth, a lost donation, what shrank."""
+    for before, after, said in (
+        ("kept", "undonated", f"{4 << 20:,} B of parameters are not donated any more"),
+        ("undonated", "kept", "Shrunk"),
+    ):
+        held, judged = found(tmp_path, before, after)
+        text = lock_text(held, judged, ANY_GROWTH, "markdown", exact=True)
+        assert (True, []) == (said in text, [unit for unit in ("KiB", "MiB", "GiB") if unit in text])
+
+
 def test_a_removed_remat_names_the_line_of_what_is_stored(tmp_path: Path):
     """Without jax.checkpoint the blocks keep what they compute: lines 6 and 7 of the block."""
     _, judged = found(tmp_path, "kept", "stored")
@@ -138,6 +149,20 @@ def test_two_more_layers_are_a_reshaped_program(tmp_path: Path):
     (row,) = judged.verdict.offenders
     assert ("reshaped", "jit_train_step") == (row.status, row.pair.after.program_name)
     assert not judge_held(held, reshaped="warn").verdict.offenders
+
+
+def test_a_check_that_leaves_all_out_says_so_in_each_form():
+    """Reshaped programs alone, and those ignored: the check fails, and GitHub has an error that says why."""
+    steps = (
+        Lock.of(one for one in lock_of(run).entries.values() if one.function == "jit_train_step")
+        for run in ("layers-4", "layers-6")
+    )
+    held = hold(*steps)
+    judged = judge_held(held, reshaped="ignore")
+    assert not judged.is_passed
+    for form in ("table", "markdown", "github"):
+        assert "othing was compared: every program" in lock_text(held, judged, ANY_GROWTH, form)
+    assert "::error title=memory.lock::nothing was compared: " in lock_text(held, judged, ANY_GROWTH, "github")
 
 
 def test_a_donation_lost_without_growth_does_not_pass(tmp_path: Path):
@@ -253,3 +278,41 @@ def test_new_gone_and_refused_programs(tmp_path: Path):
     assert f"{first.function}: there is no dump of it" in lock_text(hold(lock, without), judged, ANY_GROWTH, "github")
     without.refused = ["broken-buffer-assignment.txt"]
     assert not judge_held(hold(lock, without)).is_passed
+
+
+def test_a_program_may_be_in_a_dump_that_could_not_be_read():
+    """Nobody says that a program was not compiled where the dump of it may be the one that is broken."""
+    lock = lock_of("jaxlib-0.9.0")
+    first, *rest = lock.entries.values()
+    without = Lock.of(rest)
+    without.refused = ["broken-buffer-assignment.txt"]
+    held = hold(lock, without)
+    judged = judge_held(held)
+    for form in ("table", "markdown"):
+        told = " ".join(lock_text(held, judged, ANY_GROWTH, form).split())
+        assert (True, False) == ("or are in a dump that could not be read." in told, "These have no dump:" in told)
+    notice = f"{first.function}: there is no dump of it that could be read, and it was not compared"
+    assert notice in lock_text(held, judged, ANY_GROWTH, "github")
+
+
+def test_a_comment_is_as_long_as_github_takes():
+    """A pull request that moves a whole fleet has a comment: its largest rows, and how many more there are."""
+    (entry,) = (one for one in lock_of(TPU).entries.values() if one.function == "jit_scan_rnn")
+    more = [
+        replace(space, reserved_bytes=space.reserved_bytes + 1, temp_bytes=space.temp_bytes + 1)
+        for space in entry.spaces
+    ]
+    flags = " ".join(f"--xla_flag_number_{number}=true" for number in range(3000))
+    fleet = [replace(entry, function=f"jit_{'deep_' * 20}{number}", program_id=number) for number in range(300)]
+    held = hold(Lock.of(fleet), Lock.of(replace(one, spaces=more, flags=flags) for one in fleet))
+    judged = judge_held(held)
+    text = comment_text(held, judged, ANY_GROWTH)
+    assert 65_536 < len(lock_text(held, judged, ANY_GROWTH, "markdown"))
+    assert 30_000 < len(text) < 65_536
+    assert f"300 programs grew by at least 1 B, in {300 * len(more):,} of {300 * len(more):,} comparisons." in text
+    rows = sum(line.startswith("| jit\\_deep") for line in text.splitlines())
+    assert f"{300 * len(more) - rows:,} more rows: --format json has them" in text
+    assert text.endswith("Commit the file with the change.")
+    few = hold(Lock.of(fleet[:2]), Lock.of(replace(one, spaces=more) for one in fleet[:2]))
+    judged = judge_held(few)
+    assert lock_text(few, judged, ANY_GROWTH, "markdown") == comment_text(few, judged, ANY_GROWTH)

@@ -156,3 +156,17 @@ def test_without_a_version_a_run_is_compared_with_itself(warehouse: Path):
     )  # fmt: skip
     assert 0 == programs
     assert "Different bytes within one run" in call("determinism", "--warehouse", warehouse).out
+
+
+def test_two_dumps_of_a_single_run_are_not_told_as_judged(warehouse: Path):
+    """No other run has the program: none was judged, and what differs stands below what says why."""
+    small, large = ({"combined": small_dump(number)} for number in (1, 9))
+    with writing(warehouse) as writer:
+        load_runs(writer, {"a": [small, large]})
+        writer.con.execute("UPDATE raw.runs SET compiler_version = '1', xla_flags = '--xla_x'")
+    lines = call("determinism", "--warehouse", warehouse).out.splitlines()
+    [judged] = (number for number, line in enumerate(lines) if line.startswith("Judged: 0 of 1 program and 0 of 1 run"))
+    heading = lines.index("Different bytes within one run")
+    [program] = (number for number, line in enumerate(lines) if line.startswith("jit_f "))
+    assert sorted([judged, heading, program]) == [judged, heading, program]
+    assert "or no other run of the same compiler and flags has the program." in " ".join(lines[heading + 1 : program])

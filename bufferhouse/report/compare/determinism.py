@@ -67,7 +67,8 @@ def determinism_text(found: Answers, form: str, *, exact: bool) -> str:
     if form == "json":
         return json_text(found.provenance, found.answers)
     facts, rows = found.answers["determinism_runs"].records[0], found.answers["determinism"].records
-    judged = [row for row in rows if row["basis"] == "same flags"]
+    # A program is counted as judged where two runs have it; what one run alone has stands by itself.
+    judged = [row for row in rows if row["basis"] == "same flags" and row["run_count"] > 1]
     lines = _judged(facts)
     if judged:
         lines.append(
@@ -76,8 +77,13 @@ def determinism_text(found: Answers, form: str, *, exact: bool) -> str:
     elif facts["judged_program_count"]:
         lines.append("No program that could be judged differs in bytes.")
     sections = [Section("", lines, _COLUMNS if judged else (), judged, shown=_SHOWN)]
-    if single := [row for row in rows if row["basis"] == "one run"]:
+    if single := [row for row in rows if row not in judged]:
         why = "These runs say no flags or no compiler version, so each is compared with itself only."
+        if any(row["basis"] == "same flags" for row in single):
+            why = (
+                "Each of these runs is compared with itself only: it says no flags or no compiler version, or no other "
+                "run of the same compiler and flags has the program."
+            )
         sections.append(Section("Different bytes within one run", [why], _COLUMNS, single, shown=_SHOWN))
     return report_text("Programs with different bytes from the same compiler and flags", sections, form, exact=exact)
 

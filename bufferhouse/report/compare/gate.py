@@ -5,6 +5,7 @@ from itertools import chain
 
 from bufferhouse.compare.compare import GONE, NEW, Compared
 from bufferhouse.compare.gate import Accepted, Verdict
+from bufferhouse.compare.pairing import CHANGES
 from bufferhouse.config.threshold import Threshold
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
@@ -35,7 +36,8 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
     show, by_key = exactly if exact else dict, comparison.by_key
     offenders = [show(row) for row in offender_records(comparison, verdict)]
     least = limit.said(exact=exact)
-    said = grown(offenders, least) if offenders else f"Nothing grew by {least}"
+    others = " beside what is told below" if verdict.accepted or verdict.warned else ""
+    said = grown(offenders, least) if offenders else f"Nothing grew by {least}{others}"
     # A program is compared in each of its memory spaces.
     places = f", in {len(offenders):,}" if programs_of(offenders) < len(offenders) else ","
     compared = counted(verdict.compared_count, "comparison")
@@ -43,7 +45,11 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
     sections = [
         Section(
             f"The gate is {'' if verdict.is_passed else 'not '}passed",
-            [f"{said}{places} of {compared}{unknown}." if verdict.compared_count else sentence(_nothing(comparison))],
+            [
+                f"{said}{places} of {compared}{unknown}."
+                if verdict.compared_count
+                else sentence(nothing_compared(comparison))
+            ],
             _columns(offenders),
             offenders,
             "offenders",
@@ -51,12 +57,12 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
     ]
     sections[0].lines.extend(f"{exceeded_line(row, entry)}." for row, entry in verdict.exceeded)
     if verdict.missing:
-        records = [show(by_key[row.key]) for row in verdict.missing]
+        records = [show(row) for row in _missing_records(comparison, verdict)]
         lines = [_missing(comparison, verdict)]
         sections.append(Section("Missing in the run after, and not judged", lines, _MISSING, records, "missing"))
     if verdict.tight:
         records = [show(row) for row in _tight_records(comparison, verdict)]
-        memory = human_bytes(comparison.after["device_memory_bytes"])
+        memory = (exact_bytes if exact else human_bytes)(comparison.after["device_memory_bytes"])
         lines = [f"{counted(programs_of(records), 'program')} beside the {memory} of the device."]
         if refused := [row["program_label"] for row in records if row["after_did_not_fit"]]:
             lines.append(f"Known not to fit, whatever they reserve: {some_of(refused, MOST_NAMED, 120)}.")
@@ -136,7 +142,7 @@ def github_text(comparison: Comparison, verdict: Verdict, limit: Threshold) -> s
     if verdict.missing:
         lines.append(annotation("error", _missing(comparison, verdict)))
     if not verdict.compared_count:
-        lines.append(annotation("error", _nothing(comparison)))
+        lines.append(annotation("error", nothing_compared(comparison)))
     lines += [annotation("warning", gate_message(by_key[row.key], limit)) for row in verdict.warned]
     lines += [annotation("warning", exceeded_line(row, entry)) for row, entry in verdict.exceeded]
     lines += [annotation("warning", stale_line(entry)) for entry in verdict.stale]
@@ -144,10 +150,18 @@ def github_text(comparison: Comparison, verdict: Verdict, limit: Threshold) -> s
     lines += [annotation("warning", said) for said in _undonated(comparison)]
     lines += [annotation("notice", said) for said in _come_and_gone(comparison)]
     total = f"{title(comparison)}: {counted(verdict.compared_count, 'comparison')} of {METRIC_NAMES[comparison.metric]}"
-    over = counted(programs_of(offenders), "program")
     unknown = f", {unjudged}" if (unjudged := _unjudged(comparison, verdict)) else ""
-    lines.append(annotation("notice", f"{total}{unknown}, {over} over {limit}, {len(verdict.accepted)} accepted"))
+    grew = over(comparison, verdict, limit)
+    lines.append(annotation("notice", f"{total}{unknown}, {grew}, {len(verdict.accepted)} accepted"))
     return "\n".join(lines)
+
+
+def over(comparison: Comparison, verdict: Verdict, limit: Threshold) -> str:
+    """Return how many programs are over the limit; those that only are a warning are counted by themselves."""
+    by_key = comparison.by_key
+    offenders, warned = (programs_of([by_key[row.key] for row in rows]) for rows in (verdict.offenders, verdict.warned))
+    more = f", {warned:,} more reshaped with a warning" if warned else ""
+    return f"{counted(offenders, 'program')} over {limit}{more}"
 
 
 def stale_line(entry: Accepted) -> str:
@@ -210,7 +224,8 @@ def _programs_and_dumps(records: Sequence[Record]) -> dict[str, list[str]]:
     return {thing: names for thing, names in found.items() if names}
 
 
-def _nothing(comparison: Comparison) -> str:
+def nothing_compared(comparison: Comparison) -> str:
+    """Return the sentence about why nothing was compared."""
     # Of pairs with known bytes only those of reshaped programs may be left out.
     if any(row.delta_bytes is not None for row in comparison.rows):
         return (
@@ -221,8 +236,7 @@ def _nothing(comparison: Comparison) -> str:
 
 def _missing(comparison: Comparison, verdict: Verdict) -> str:
     """Return the sentence about what a refused or unread dump of the run after may hold, and the way out."""
-    by_key = comparison.by_key
-    found = _programs_and_dumps([by_key[row.key] for row in verdict.missing])
+    found = _programs_and_dumps(_missing_records(comparison, verdict))
     names = list(chain(*found.values()))
     said = " and ".join(counted(len(labels), thing) for thing, labels in found.items())
     # Of a path that could not be read nobody knows of which run its dumps are.
@@ -235,8 +249,19 @@ def _missing(comparison: Comparison, verdict: Verdict) -> str:
     )
 
 
+def _missing_records(comparison: Comparison, verdict: Verdict) -> list[Record]:
+    """Return the records of what is missing, called as the run before calls it."""
+    by_key = comparison.by_key
+    records = [by_key[row.key] for row in verdict.missing]
+    return [
+        {**row, "program_label": row["before_program_name"]} if row["status"] in CHANGES else row for row in records
+    ]
+
+
 def _is_further(row: Record) -> bool:
     """Return whether the run that lacks a dump has its program all the same."""
+    if row["status"] in CHANGES:
+        return False
     return row["is_further_dump"] or None not in (row["before_dump_id"], row["after_dump_id"])
 
 

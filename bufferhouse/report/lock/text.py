@@ -13,16 +13,23 @@ from bufferhouse.config.threshold import RELEVANT, Threshold
 from bufferhouse.errors import counted
 from bufferhouse.lock.check import DONATION_LOST, Held, Judged, Moved, changed_builds
 from bufferhouse.lock.entry import Site
-from bufferhouse.lock.file import file_option
+from bufferhouse.lock.file import chip_option, file_option
 from bufferhouse.query.statements import Answer, Record
 from bufferhouse.redaction import shell_word
 from bufferhouse.report.compare.data import Comparison
-from bufferhouse.report.compare.gate import gate_message, gate_object, gate_sections, programs_of
-from bufferhouse.report.compare.records import program_records
+from bufferhouse.report.compare.gate import (
+    gate_message,
+    gate_object,
+    gate_sections,
+    nothing_compared,
+    over,
+    programs_of,
+)
+from bufferhouse.report.compare.records import exactly, program_records
 from bufferhouse.report.site.addresses import function_address
 from bufferhouse.report.site.sources import source_links
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import human_bytes, printable, space_title
+from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_title
 from bufferhouse.report.text.github import annotation, place_of
 from bufferhouse.report.text.screen import report_text
 from bufferhouse.report.text.sections import Section, plain_json
@@ -30,6 +37,9 @@ from bufferhouse.report.text.sections import Section, plain_json
 _SHOWN = 15
 _EXPLAINED = 5  # programs
 _SHOWN_CAUSES = 8
+_LONGEST_COMMENT = 65_536  # characters that GitHub takes, a last line feed among them
+_FEWER_ROWS = (200, 100, 50, 15, 5, 1)  # of a table, tried in this order
+_LONGEST_LINE = 500  # characters, where a comment is too long
 _PROGRAM = Column("program_label", "program", link="program_link")
 _ON = Column("after_compile_target", "chip", rank=2)
 _SPACE = Column("memory_space", "memory space", "count", rank=1)
@@ -114,17 +124,62 @@ def lock_text(
     `name` is the lock, as messages call it. `exact` writes all bytes to the byte. `chip` is the one that the call said
     of all dumps: an update without it would make entries of another chip.
     """
-    # The options by which a copied command means the same file and chip.
-    again = file_option(name) + ("" if chip is None else f" --chip {shell_word(chip)}")
+    again = _again(name, chip)
     comparison = _comparison(held, name, links)
     if form == "json":
         return plain_json(lock_object(held, judged, limit, comparison, name))
     if form == "github":
         return _github(held, judged, limit, comparison, name, again, links)
     sections = _sections(held, judged, limit, comparison, name, again, links, exact)
+    return report_text(_title(held, judged, name), sections, form, exact=exact)
+
+
+def comment_text(
+    held: Held,
+    judged: Judged,
+    limit: Threshold,
+    *,
+    name: str = "memory.lock",
+    links: Links = _NO_LINKS,
+    exact: bool = False,
+    chip: str | None = None,
+) -> str:
+    """Return the same in Markdown, for a pull request: rows beyond what GitHub takes are counted, long texts cut."""
+    comparison = _comparison(held, name, links)
+    sections = _sections(held, judged, limit, comparison, name, _again(name, chip), links, exact)
+    title = _title(held, judged, name)
+    text = report_text(title, sections, "markdown", exact=exact)
+    for rows in _FEWER_ROWS:
+        if len(text) < _LONGEST_COMMENT:
+            break
+        text = report_text(title, [_shorter(section, rows) for section in sections], "markdown", exact=exact)
+    return text
+
+
+def _shorter(section: Section, rows: int) -> Section:
+    """Return a section with so many rows at most, and no text longer than a terminal shows it."""
+    texts = {column.name: column.limit for column in section.columns if column.is_text}
+    records = [
+        record | {key: printable(record[key], most) for key, most in texts.items() if record[key] is not None}
+        for record in section.printed[:rows]
+    ]
+    return replace(
+        section,
+        lines=[printable(line, _LONGEST_LINE) for line in section.lines],
+        records=[*records, *section.records[len(records) :]],
+        shown=len(records),
+    )
+
+
+def _again(name: str, chip: str | None) -> str:
+    """Return the options by which a copied command means the same file and chip."""
+    return file_option(name) + chip_option(chip)
+
+
+def _title(held: Held, judged: Judged, name: str) -> str:
     has_grown = any((row.delta_bytes or 0) > 0 for row in held.rows)
     said = "not passed" if not judged.is_passed else "passed" if has_grown else "nothing grew"
-    return report_text(f"{name}: {said}", sections, form, exact=exact)
+    return f"{name}: {said}"
 
 
 def lock_object(held: Held, judged: Judged, limit: Threshold, comparison: Comparison, name: str) -> Record:
@@ -174,16 +229,15 @@ def _sections(
     links: Links,
     exact: bool,
 ) -> list[Section]:
-    records = comparison.by_key
+    show, records = exactly if exact else dict, comparison.by_key
 
     def table(title: str, line: str, columns: Sequence[Column], part: str) -> list[Section]:
         """Return the table of the rows of a part of the judgement, called as that is; none without a row."""
-        rows = [records[row.key] | {"lost_bytes": held.donations.get(row.key)} for row in getattr(judged, part)]
+        rows = [show(records[row.key]) | {"lost_bytes": held.donations.get(row.key)} for row in getattr(judged, part)]
         return [Section(title, [line], columns, rows, part, shown=_SHOWN)] if rows else []
 
     sections = []
-    # Where nothing was compared what follows says why, unless all there is was left out.
-    if judged.verdict.compared_count or not (judged.unknown or judged.unjudged or judged.refused):
+    if judged.verdict.compared_count or _has_left_all_out(judged):
         sections = gate_sections(comparison, judged.verdict, limit, exact=exact)
         if judged.verdict.is_passed and not judged.is_passed:
             sections[0] = replace(sections[0], title="Growth is within the limit")
@@ -198,7 +252,7 @@ def _sections(
     if builds := _builds(held):
         sections.append(Section("Another compiler or other flags", [], _BUILDS, builds, "builds", shown=_SHOWN))
     grown = [*judged.verdict.offenders, *judged.verdict.warned, *judged.undonated]
-    sections += [_why(row, records[row.key], held, links) for row in grown[:_EXPLAINED]]
+    sections += [_why(row, records[row.key], held, links, exact) for row in grown[:_EXPLAINED]]
     if grown:
         sections.append(Section("The way out", [_way_out(grown[0], held, name, again)]))
     line = "They take more than the lock says, by less than the limit, and pass."
@@ -207,28 +261,37 @@ def _sections(
     sections += table("Renamed or reshaped", line, _JOINED, "joined")
     line = "They take less than the lock allows, and may grow back unseen until it is updated."
     sections += table("Shrunk", line, _MOVED, "shrunk")
-    line = (
-        "These have no dump: they were not compiled, or came from a cache of compilations. Their entries stay in the "
-        "lock, unless it is written without --update."
+    why = (
+        "These have no dump that could be read: they were not compiled, came from a cache of compilations, or are in a "
+        "dump that could not be read."
+        if judged.refused
+        else "These have no dump: they were not compiled, or came from a cache of compilations."
     )
+    line = f"{why} Their entries stay in the lock, unless it is written without --update."
     sections += table("No dump", line, _GONE, "gone")
     if notes := [*_absent(held, name), *held.after.notes]:
         sections.append(Section("To be noted", [printable(note) for note in notes[:_SHOWN]]))
     return sections
 
 
-def _why(row: Compared, record: Record, held: Held, links: Links) -> Section:
+def _has_left_all_out(judged: Judged) -> bool:
+    """Return whether nothing was compared as all there is was left out; else what is told beside it says why."""
+    return not (judged.verdict.compared_count or judged.unknown or judged.unjudged or judged.refused)
+
+
+def _why(row: Compared, record: Record, held: Held, links: Links, exact: bool) -> Section:
+    said = exact_bytes if exact else human_bytes
     where = space_title(record["platform"], row.memory_space)
     verb = "grew" if (row.delta_bytes or 0) > 0 else "lost donations"
     title = f"Why {printable(record['program_label'], 80)} {verb} in {where}"
-    before, after = human_bytes(row.before_bytes), human_bytes(row.after_bytes)
-    lines = [f"{before} in the lock, {after} now: {human_bytes(row.delta_bytes, signed=True)}. The causes sum to it."]
+    before, after, change = said(row.before_bytes), said(row.after_bytes), said(row.delta_bytes, signed=True)
+    lines = [f"{before} in the lock, {after} now: {change}. The causes sum to it."]
     if record["change_said"]:
         guess = ", a guess" if record["guess"] else ""
         lines.append(f"{row.status}{guess}: {printable(record['change_said'], 200)}")
     if lost := held.donations.get(row.key):
         lines.append(
-            f"{human_bytes(lost)} of parameters are not donated any more: outputs that were placed on them have "
+            f"{said(lost)} of parameters are not donated any more: outputs that were placed on them have "
             "memory of their own."
         )
     causes = [_cause(moved, links) for moved in row.causes]
@@ -307,6 +370,8 @@ def _github(
             site = _culprit(row)
             said = gate_message(records[row.key], limit) + (f"; {site.op_name}" if site and site.op_name else "")
             lines.append(annotation(level, said, title=name, source=links.in_repository(site and site.source)))
+    if _has_left_all_out(judged):
+        lines.append(annotation("error", nothing_compared(comparison), title=name))
     for row in judged.undonated:
         lost = human_bytes(held.donations[row.key])
         add("error", row, f"{lost} of parameters are not donated any more", site=_culprit(row))
@@ -324,12 +389,13 @@ def _github(
         change = human_bytes(row.delta_bytes, signed=True)
         add("notice", row, f"{change}, less than {name} says. {_way_in(again)}", has_space=True)
     for row in {row.pair: row for row in judged.gone}.values():
-        add("notice", row, f"there is no dump of it, and it was not compared; its entry stays in {name}")
+        read = " that could be read" if judged.refused else ""
+        add("notice", row, f"there is no dump of it{read}, and it was not compared; its entry stays in {name}")
     lines += [annotation("notice", said, title=name) for said in (*_absent(held, name), *_rebuilt(held, name))]
     total = f"{counted(judged.verdict.compared_count, 'comparison')} with {name}"
-    over = counted(programs_of([records[row.key] for row in judged.verdict.offenders]), "program")
     unknown = programs_of([records[row.key] for row in judged.unknown])
-    lines.append(annotation("notice", f"{total}, {over} over {limit}, {unknown} not in it", title=name))
+    said = f"{total}, {over(comparison, judged.verdict, limit)}, {unknown} not in it"
+    lines.append(annotation("notice", said, title=name))
     return "\n".join(lines)
 
 
