@@ -153,6 +153,9 @@ def compare(
             relevant=parse_threshold(relevant, "--relevant"),
             wait=wait,
         )
+    if limit and comparison.is_of_itself:
+        name = printable(comparison.after["run_name"])
+        raise UsageError(f"--fail-over: expected two runs, found {name} on both sides: nothing could have grown")
     if program is not None or memory_space is not None:
         # An entry for a program that this call leaves out is not stale.
         accepted = [entry for entry in accepted if any(entry.covers(row) for row in comparison.rows)]

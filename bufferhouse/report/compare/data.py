@@ -61,6 +61,11 @@ class Comparison(Reported):
         return self.has_unread or bool(self.after["refused_dump_count"])
 
     @property
+    def is_of_itself(self) -> bool:
+        """Whether both sides are the same run, or the same part of it."""
+        return self.before["run_id"] == self.after["run_id"] and self.before.get("part") == self.after.get("part")
+
+    @property
     def before(self) -> Record:
         """The record of `compare_runs` of the run before."""
         return self._side("before")

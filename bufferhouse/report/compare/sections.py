@@ -226,7 +226,7 @@ def warnings(comparison: Comparison) -> list[str]:
     """Return the sentences about what makes the comparison less than it seems; every form of it says them."""
     lines = []
     before, after = comparison.before, comparison.after
-    if before["run_id"] == after["run_id"] and before.get("part") == after.get("part"):
+    if comparison.is_of_itself:
         lines.append("Both sides are the same run.")
     if comparison.shared_count:
         is_are = "is" if comparison.shared_count == 1 else "are"
