@@ -185,6 +185,19 @@ def test_a_warehouse_of_each_schema_opens_and_loses_nothing(number, warehouse, f
     assert 0 == call("check", "--warehouse", path).code
 
 
+def test_an_upgrade_that_was_stopped_says_how_to_go_on(tmp_path):
+    """Killed behind the migrations, it leaves the models of before: what they lack is told with the way out."""
+    path = kept(min(migrate.migrations()), tmp_path)
+    with duckdb.connect(str(path)) as con:
+        migrate.migrate(con)
+    for words in (["runs", "ls"], ["report", "run", "seeds"], ["query", "--ask", "biggest_at_peak"]):
+        said = call(*words, "--warehouse", path)
+        assert (2, "") == (said.code, said.out)
+        assert "renew it with: bufferhouse build" in said.err
+    assert 0 == call("build", "--warehouse", path).code
+    assert 0 == call("runs", "ls", "--warehouse", path).code
+
+
 def test_a_published_copy_of_an_older_schema_is_passed_by(warehouse, tmp_path):
     """After an upgrade somebody writes, and nobody published since: a reader is told so, and waits where it may."""
     os.utime(shutil.copy(kept(min(migrate.migrations()), tmp_path), published_path(warehouse)), (0, 0))
