@@ -204,7 +204,11 @@ class File(Warehouse):
                     check_empty(self.con, str(self.path))
             finally:
                 close(self.con)
-            way = "any ingest migrates it" if version < known else "install the newer bufferhouse that wrote it"
+            way = (
+                "migrate it with: bufferhouse build"
+                if version < known
+                else "install the newer bufferhouse that wrote it"
+            )
             raise WarehouseError(
                 f"{self.path} has schema version {version}, this bufferhouse reads version {known}; {way}"
             )

@@ -66,7 +66,7 @@ def test_opening_migrates_and_the_older_program_then_refuses(own_warehouse, late
     count = rows(own_warehouse, "SELECT COUNT(*) FROM raw.observations")
     write_dumps(tmp_path / "more", [1])
     outcome = run(folder, "ingest", tmp_path / "more", "--warehouse", own_warehouse, "--plan", code=LATER)
-    assert (2, True) == (outcome.code, "any ingest migrates it" in outcome.err)
+    assert (2, True) == (outcome.code, "migrate it with: bufferhouse build" in outcome.err)
     assert NOW == version(own_warehouse)
     outcome = run(folder, "publish", "--warehouse", own_warehouse, code=LATER)
     assert 0 == outcome.code, outcome.err
