@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bufferhouse.engine.journal import log_path
 from bufferhouse.errors import UsageError, WarehouseError
 from bufferhouse.redaction import redacted
 
@@ -207,15 +208,15 @@ class FileAddress(Address):
                 )
 
     def is_published(self) -> bool:
-        """Say whether the published copy has all that was committed: to the file and to the log beside it."""
+        """Say whether the published copy has all that was committed, to the file and to the log beside it, and no more.
+
+        A log beside the copy is of somebody who opened it to write, with DuckDB itself.
+        """
         try:
             is_newer = self.published.stat().st_mtime_ns > self.path.stat().st_mtime_ns
         except FileNotFoundError:
             return False
-        try:
-            return is_newer and not self.log.stat().st_size
-        except FileNotFoundError:
-            return is_newer
+        return is_newer and not any(_has_bytes(log) for log in (self.log, log_path(self.published)))
 
     def is_beside(self, other: Address) -> bool:
         is_file = isinstance(other, FileAddress) and not self.path.is_symlink()
@@ -340,6 +341,13 @@ def address_of(
         )
     files = (data_path and meant(data_path)) or os.environ.get("BUFFERHOUSE_DATA_PATH")
     return LakeAddress(catalog if catalog.startswith(_POSTGRES) else meant(catalog), _place(files) if files else None)
+
+
+def _has_bytes(file: Path) -> bool:
+    try:
+        return file.stat().st_size > 0
+    except FileNotFoundError:
+        return False
 
 
 def _place(data_path: str) -> str:

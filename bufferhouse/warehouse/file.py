@@ -17,7 +17,16 @@ import duckdb
 
 from bufferhouse.engine.connection import close, close_writer, connect, evict, settle, tries
 from bufferhouse.engine.faults import damage, no_space
-from bufferhouse.engine.journal import checkpoint, guard, journal_path, make_log, make_logs, roll_back, unguard
+from bufferhouse.engine.journal import (
+    checkpoint,
+    guard,
+    journal_path,
+    log_path,
+    make_log,
+    make_logs,
+    roll_back,
+    unguard,
+)
 from bufferhouse.engine.sql import execute, identifier, literal, quoted, transaction
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, WarehouseInUse, first_line
 from bufferhouse.models import build
@@ -302,8 +311,14 @@ class File(Warehouse):
             raise UsageError("an in-memory warehouse cannot be published")
         checkpoint(self.con)
         published = self.address.published
+
+        def prove(new: Path) -> None:
+            _read_whole(new)
+            # Of somebody who wrote to the copy before with DuckDB itself, which would take it for the log of this one.
+            log_path(published).unlink(missing_ok=True)
+
         try:
-            copy_file(self.path, published, prove=_read_whole)
+            copy_file(self.path, published, prove=prove)
         except (duckdb.Error, WarehouseError) as error:
             if not (told := damage(self.path, error)):
                 raise
