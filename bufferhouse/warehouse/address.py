@@ -167,8 +167,8 @@ class FileAddress(Address):
         """Refuse a place that a writer cannot work with.
 
         Raises:
-            UsageError: as `check_place`; or there is no folder, or none that log and copies can lie in; or DuckDB would
-                look for its log elsewhere.
+            UsageError: as `check_place`; or there is no folder, or none that log and copies can lie in; or this user
+                may not write the file; or DuckDB would look for its log elsewhere.
         """
         self.check_place()
         place = self.file.absolute()
@@ -176,6 +176,8 @@ class FileAddress(Address):
             raise UsageError(f"the folder of the warehouse does not exist: {place.parent}")
         if not os.access(place.parent, os.W_OK | os.X_OK):
             raise UsageError(f"the folder of the warehouse cannot be written, where its log goes: {place.parent}")
+        if place.exists() and not os.access(place, os.R_OK | os.W_OK):  # a lock of this user would shut out its owner
+            raise UsageError(f"{self}: this user may not write the warehouse; let it read and write there")
         # DuckDB takes what stands behind it for parameters of a URL, and puts `.wal` before it.
         if "?" in str(place):
             raise UsageError(f"{place}: expected a path without a question mark, before which DuckDB puts its log")

@@ -61,11 +61,11 @@ def writer_lock(warehouse: Path, wait: float = 0.0) -> Iterator[Path]:
 
     Raises:
         WarehouseInUse: another process held it all that time; the message names the holder.
-        UsageError: a link lies where the lock should be, which would be written through.
+        UsageError: a link lies where the lock should be, which would be written through; or this user may not write it.
     """
     path = FileAddress(warehouse).lock
     # Not inheritable: a worker process that outlives its parent must not go on holding the lock.
-    descriptor = _opened_lock(path, os.O_RDWR | os.O_CREAT)
+    descriptor = _made_lock(path, warehouse)
     try:
         for is_last in tries(wait):
             try:
@@ -408,7 +408,7 @@ def undo_left(path: Path) -> None:
 
     Where another writes it now, or this user may not, it stays as it is.
     """
-    with suppress(WarehouseBusy, OSError):
+    with suppress(WarehouseBusy, UsageError, OSError):
         if journal_path(path).exists():
             with writer_lock(path):
                 roll_back(path)
@@ -489,11 +489,32 @@ def _check_log(path: Path) -> None:
         raise _no_plain_file(path, "log")
 
 
+def _made_lock(path: Path, warehouse: Path) -> int:
+    """Open a lock to write it. One that is made here is for those who may write the warehouse: root shuts nobody out.
+
+    What lay there already keeps its permissions: it may be another name of any file.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    except FileExistsError:
+        return _opened_lock(path, os.O_RDWR | os.O_CREAT)
+    with suppress(FileNotFoundError, PermissionError):  # it is new; or somebody else's, and only root gives files away
+        found = warehouse.stat()
+        os.fchmod(descriptor, stat.S_IMODE(found.st_mode) | stat.S_IRUSR | stat.S_IWUSR)
+        os.fchown(descriptor, found.st_uid, found.st_gid)
+    return descriptor
+
+
 def _opened_lock(path: Path, flags: int) -> int:
     """Open a lock, which is a file of its own: whoever may write to the folder does not choose what is written to."""
     try:
         # Not blocking: a pipe in its place would be waited for.
         descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+    except PermissionError:
+        raise UsageError(
+            f"{path}: this user may not write the lock of the warehouse; let it read and write there, or remove it "
+            "while nobody writes"
+        ) from None
     except OSError as error:
         if error.errno not in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
             raise
