@@ -194,6 +194,8 @@ def test_an_upgrade_that_was_stopped_says_how_to_go_on(tmp_path):
         said = call(*words, "--warehouse", path)
         assert (2, "") == (said.code, said.out)
         assert "renew it with: bufferhouse build" in said.err
+    said = call("query", "FROM marts.runs_v2", "--warehouse", path)
+    assert (2, True) == (said.code, "renew them with: bufferhouse build" in said.err), said.err
     assert 0 == call("build", "--warehouse", path).code
     assert 0 == call("runs", "ls", "--warehouse", path).code
 
