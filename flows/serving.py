@@ -38,7 +38,7 @@ from prefect.runner import Runner
 from prefect.schedules import Cron, Interval, Schedule
 from prefect.states import Cancelled
 
-from bufferhouse.config.load import Config, is_secret, site_schedule
+from bufferhouse.config.load import Config, is_secret
 from flows import callers
 from flows.backfill import backfill
 from flows.fleet_report import fleet_report
@@ -73,7 +73,7 @@ def deployments(conf: Config, settings: Sequence[str] = ()) -> list[dict[str, An
     for source in own:
         chosen = {**parameters, "sources": [source["name"]]}
         made.append(_deployment(ingest, source["name"], _schedule(source["schedule"], zone), chosen, [source["name"]]))
-    made.append(_deployment(site, NAME, _schedule(site_schedule(conf), zone), parameters))
+    made.append(_deployment(site, NAME, _schedule(when["site"], zone), parameters))
     made.append(_deployment(fleet_report, NAME, None, parameters))  # by its former name, for one release
     made.append(_deployment(regressions, NAME, _schedule(when["regressions"], zone), parameters))
     made.append(_deployment(maintain, NAME, _schedule(when["maintain"], zone), parameters))

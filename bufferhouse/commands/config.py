@@ -70,6 +70,8 @@ def config_check(
     except UsageError as error:
         say(str(error))
         is_good = False
+    if (origin := found.origins["schedule.fleet_report"]) != "default":
+        say(f"bufferhouse: {origin}: schedule.fleet_report is now schedule.site; the next release does not know it")
     if path is None:
         say("bufferhouse: there is no bufferhouse.toml in the working directory; these are the defaults")
     elif not found.sources:

@@ -62,12 +62,6 @@ class Config:
         return next((source for source in self.sources if source["name"] == name), None)
 
 
-def site_schedule(conf: Config) -> float | str | None:
-    """Return when the site is brought up to date: schedule.site, else schedule.fleet_report, its former name."""
-    own, former = (conf.origins[f"schedule.{key}"] for key in ("site", "fleet_report"))
-    return conf["schedule"]["fleet_report" if own == "default" != former else "site"]
-
-
 def find(given: str | Path | None = None) -> Path | None:
     """Return the file to read: the given one, else $BUFFERHOUSE_CONFIG, else bufferhouse.toml here, else None.
 
@@ -114,7 +108,15 @@ def load(path: Path | None, *, environment: Mapping[str, str] | None = None, fla
     reading.finish()
     if reading.problems:
         raise ConfigError(reading.problems)
+    _take_former(reading.config)
     return reading.config
+
+
+def _take_former(conf: Config) -> None:
+    """Give schedule.site what schedule.fleet_report, its former name, says, where nothing else sets it."""
+    site, former = "schedule.site", "schedule.fleet_report"
+    if conf.origins[site] == "default" != conf.origins[former]:
+        conf["schedule"]["site"], conf.origins[site] = conf["schedule"]["fleet_report"], conf.origins[former]
 
 
 class _Reading:

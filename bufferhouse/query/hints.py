@@ -9,6 +9,8 @@ import duckdb
 from bufferhouse.engine.faults import is_closed
 from bufferhouse.engine.sql import execute
 from bufferhouse.errors import counted
+from bufferhouse.models.build import is_current
+from bufferhouse.paths import MODELS
 
 _TABLE = re.compile(
     r'Table with name "?([\w.]+?)"? does not exist(?:!| because schema "?(\w+)"? does not exist)', re.IGNORECASE
@@ -87,6 +89,8 @@ def explained(
         near = tables_like(con, written[0] if written else found[1])
         message = _OWN_SUGGESTION.sub("", message)
         hint = f"Did you mean {' or '.join(near)}?" if near else "SHOW ALL TABLES lists them."
+        if not is_current(con, MODELS):
+            hint += " An older bufferhouse built the models; renew them with: bufferhouse build"
         return f"{message.strip()}\n\n{hint}"
     if found := _COLUMN.search(message):
         owners = tables_with(con, found[1])

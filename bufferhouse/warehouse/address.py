@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bufferhouse.engine.journal import log_path
 from bufferhouse.errors import UsageError, WarehouseError
 from bufferhouse.redaction import redacted
 
@@ -166,8 +167,8 @@ class FileAddress(Address):
         """Refuse a place that a writer cannot work with.
 
         Raises:
-            UsageError: as `check_place`; or there is no folder, or none that log and copies can lie in; or DuckDB would
-                look for its log elsewhere.
+            UsageError: as `check_place`; or there is no folder, or none that log and copies can lie in; or this user
+                may not write the file; or DuckDB would look for its log elsewhere.
         """
         self.check_place()
         place = self.file.absolute()
@@ -175,6 +176,8 @@ class FileAddress(Address):
             raise UsageError(f"the folder of the warehouse does not exist: {place.parent}")
         if not os.access(place.parent, os.W_OK | os.X_OK):
             raise UsageError(f"the folder of the warehouse cannot be written, where its log goes: {place.parent}")
+        if place.exists() and not os.access(place, os.R_OK | os.W_OK):  # a lock of this user would shut out its owner
+            raise UsageError(f"{self}: this user may not write the warehouse; let it read and write there")
         # DuckDB takes what stands behind it for parameters of a URL, and puts `.wal` before it.
         if "?" in str(place):
             raise UsageError(f"{place}: expected a path without a question mark, before which DuckDB puts its log")
@@ -207,15 +210,15 @@ class FileAddress(Address):
                 )
 
     def is_published(self) -> bool:
-        """Say whether the published copy has all that was committed: to the file and to the log beside it."""
+        """Say whether the published copy has all that was committed, to the file and to the log beside it, and no more.
+
+        A log beside the copy is of somebody who opened it to write, with DuckDB itself.
+        """
         try:
             is_newer = self.published.stat().st_mtime_ns > self.path.stat().st_mtime_ns
         except FileNotFoundError:
             return False
-        try:
-            return is_newer and not self.log.stat().st_size
-        except FileNotFoundError:
-            return is_newer
+        return is_newer and not any(_has_bytes(log) for log in (self.log, log_path(self.published)))
 
     def is_beside(self, other: Address) -> bool:
         is_file = isinstance(other, FileAddress) and not self.path.is_symlink()
@@ -340,6 +343,13 @@ def address_of(
         )
     files = (data_path and meant(data_path)) or os.environ.get("BUFFERHOUSE_DATA_PATH")
     return LakeAddress(catalog if catalog.startswith(_POSTGRES) else meant(catalog), _place(files) if files else None)
+
+
+def _has_bytes(file: Path) -> bool:
+    try:
+        return file.stat().st_size > 0
+    except FileNotFoundError:
+        return False
 
 
 def _place(data_path: str) -> str:

@@ -17,7 +17,16 @@ import duckdb
 
 from bufferhouse.engine.connection import close, close_writer, connect, evict, settle, tries
 from bufferhouse.engine.faults import damage, no_space
-from bufferhouse.engine.journal import checkpoint, guard, journal_path, make_log, make_logs, roll_back, unguard
+from bufferhouse.engine.journal import (
+    checkpoint,
+    guard,
+    journal_path,
+    log_path,
+    make_log,
+    make_logs,
+    roll_back,
+    unguard,
+)
 from bufferhouse.engine.sql import execute, identifier, literal, quoted, transaction
 from bufferhouse.errors import UsageError, WarehouseBusy, WarehouseError, WarehouseInUse, first_line
 from bufferhouse.models import build
@@ -52,11 +61,11 @@ def writer_lock(warehouse: Path, wait: float = 0.0) -> Iterator[Path]:
 
     Raises:
         WarehouseInUse: another process held it all that time; the message names the holder.
-        UsageError: a link lies where the lock should be, which would be written through.
+        UsageError: a link lies where the lock should be, which would be written through; or this user may not write it.
     """
     path = FileAddress(warehouse).lock
     # Not inheritable: a worker process that outlives its parent must not go on holding the lock.
-    descriptor = _opened_lock(path, os.O_RDWR | os.O_CREAT)
+    descriptor = _made_lock(path, warehouse)
     try:
         for is_last in tries(wait):
             try:
@@ -204,7 +213,11 @@ class File(Warehouse):
                     check_empty(self.con, str(self.path))
             finally:
                 close(self.con)
-            way = "any ingest migrates it" if version < known else "install the newer bufferhouse that wrote it"
+            way = (
+                "migrate it with: bufferhouse build"
+                if version < known
+                else "install the newer bufferhouse that wrote it"
+            )
             raise WarehouseError(
                 f"{self.path} has schema version {version}, this bufferhouse reads version {known}; {way}"
             )
@@ -298,8 +311,14 @@ class File(Warehouse):
             raise UsageError("an in-memory warehouse cannot be published")
         checkpoint(self.con)
         published = self.address.published
+
+        def prove(new: Path) -> None:
+            _read_whole(new)
+            # Of somebody who wrote to the copy before with DuckDB itself, which would take it for the log of this one.
+            log_path(published).unlink(missing_ok=True)
+
         try:
-            copy_file(self.path, published, prove=_read_whole)
+            copy_file(self.path, published, prove=prove)
         except (duckdb.Error, WarehouseError) as error:
             if not (told := damage(self.path, error)):
                 raise
@@ -389,7 +408,7 @@ def undo_left(path: Path) -> None:
 
     Where another writes it now, or this user may not, it stays as it is.
     """
-    with suppress(WarehouseBusy, OSError):
+    with suppress(WarehouseBusy, UsageError, OSError):
         if journal_path(path).exists():
             with writer_lock(path):
                 roll_back(path)
@@ -470,11 +489,32 @@ def _check_log(path: Path) -> None:
         raise _no_plain_file(path, "log")
 
 
+def _made_lock(path: Path, warehouse: Path) -> int:
+    """Open a lock to write it. One that is made here is for those who may write the warehouse: root shuts nobody out.
+
+    What lay there already keeps its permissions: it may be another name of any file.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    except FileExistsError:
+        return _opened_lock(path, os.O_RDWR | os.O_CREAT)
+    with suppress(FileNotFoundError, PermissionError):  # it is new; or somebody else's, and only root gives files away
+        found = warehouse.stat()
+        os.fchmod(descriptor, stat.S_IMODE(found.st_mode) | stat.S_IRUSR | stat.S_IWUSR)
+        os.fchown(descriptor, found.st_uid, found.st_gid)
+    return descriptor
+
+
 def _opened_lock(path: Path, flags: int) -> int:
     """Open a lock, which is a file of its own: whoever may write to the folder does not choose what is written to."""
     try:
         # Not blocking: a pipe in its place would be waited for.
         descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+    except PermissionError:
+        raise UsageError(
+            f"{path}: this user may not write the lock of the warehouse; let it read and write there, or remove it "
+            "while nobody writes"
+        ) from None
     except OSError as error:
         if error.errno not in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
             raise

@@ -8,6 +8,9 @@ from typing import Any
 import duckdb
 
 from bufferhouse.engine.connection import close
+from bufferhouse.errors import WarehouseError, first_line
+from bufferhouse.models import build
+from bufferhouse.paths import MODELS
 from bufferhouse.warehouse.address import Address, LakeAddress, address_of
 from bufferhouse.warehouse.file import File
 from bufferhouse.warehouse.warehouse import Warehouse
@@ -53,16 +56,24 @@ def reading(place: Place, *, wait: float = 0.0, is_long: bool = False) -> Iterat
     Raises:
         UsageError, WarehouseBusy, WarehouseError: as `open_reader`.
         WarehouseBusy: while it is read, the disk fills, or a lake does not answer or has the snapshot no more.
+        WarehouseError: it lacks a model of this version: what brought it along was stopped.
     """
     warehouse = open_reader(place, wait=wait, is_long=is_long)
     try:
         yield warehouse
     except duckdb.Error as error:
-        if told := warehouse.told(error):
+        if told := warehouse.told(error) or _outdated(warehouse.con, error):
             raise told from error
         raise
     finally:
         close(warehouse.con)
+
+
+def _outdated(con: duckdb.DuckDBPyConnection, error: duckdb.Error) -> WarehouseError | None:
+    """Return the error to raise where the models are those of another version, and lack what is read; else None."""
+    if not isinstance(error, duckdb.CatalogException | duckdb.BinderException) or build.is_current(con, MODELS):
+        return None
+    return WarehouseError(f"{first_line(error)} An older bufferhouse built it; renew it with: bufferhouse build")
 
 
 def exists(place: Place) -> bool:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bufferhouse.config.keys import SOURCE
-from bufferhouse.config.load import ConfigError, find, load, site_schedule
+from bufferhouse.config.load import ConfigError, find, load
 from bufferhouse.errors import UsageError
 from tests.command_line import CHECKOUT, call
 
@@ -17,7 +17,7 @@ wait = "5m"
 [schedule]
 ingest = 30
 maintain = "0 3 * * sun"
-fleet_report = "off"
+site = "off"
 
 [[sources]]
 name = "night-ly"
@@ -51,7 +51,7 @@ def test_values_are_what_they_mean(written, tmp_path):
     """Durations are seconds, off is None, one text is a list of it, and relative paths lie beside the file."""
     conf = load(written(GOOD), environment={})
     assert (300.0, 30.0, "0 3 * * sun", None) == (conf["warehouse"]["wait"], *(
-        conf["schedule"][name] for name in ("ingest", "maintain", "fleet_report")
+        conf["schedule"][name] for name in ("ingest", "maintain", "site")
     ))  # fmt: skip
     assert str(tmp_path / "data" / "w.duckdb") == str(conf.warehouse)
     source = conf.source("night-ly")
@@ -259,7 +259,16 @@ def test_the_example_is_good():
 def test_the_former_name_of_the_schedule_of_the_site_is_taken(given: list[str], expected: float | str | None):
     """For one release `schedule.fleet_report` sets it, where `schedule.site` does not."""
     conf = load(None, environment={}, flags=[f"schedule.{one}" for one in given])
-    assert expected == site_schedule(conf)
+    assert expected == conf["schedule"]["site"]
+
+
+def test_config_check_shows_and_tells_of_the_former_name(written):
+    """It prints the schedule that is in force and where it comes from, and says that the name goes."""
+    path = written('[schedule]\nfleet_report = "2h"\n')
+    outcome = call("config", "check", "--config", path, "--format", "json")
+    shown = {row["key"]: (row["value"], row["from"]) for row in json.loads(outcome.out)}
+    assert ("7200", f"{path}:2:1") == shown["schedule.site"]
+    assert f"{path}:2:1: schedule.fleet_report is now schedule.site; the next release does not know it" in outcome.err
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import stat
 import subprocess
 import sys
 import threading
@@ -18,7 +19,8 @@ from bufferhouse.paths import CHECKOUT
 from bufferhouse.warehouse import file
 from bufferhouse.warehouse.address import FileAddress
 from bufferhouse.warehouse.file import writer_lock
-from tests.command_line import call, kill_group, start
+from tests.command_line import call, kill_group, run, start
+from tests.sources.test_tree import without_capabilities
 from tests.synthetic import small_dump
 from tests.warehouses import counts
 
@@ -55,6 +57,36 @@ def dumps(tmp_path: Path) -> Path:
     path.parent.mkdir()
     path.write_bytes(small_dump(1))
     return path.parent
+
+
+def test_a_lock_is_for_those_who_may_write_the_warehouse(warehouse):
+    """Root that writes somebody's warehouse once shuts nobody out, nor does who shares it with a group."""
+    lock = FileAddress(warehouse).lock
+    lock.unlink(missing_ok=True)
+    owner = os.getuid() or 65534  # only root gives files away
+    os.chown(warehouse, owner, -1)
+    warehouse.chmod(0o664)
+    group = warehouse.stat().st_gid
+    with writer_lock(warehouse):
+        found = lock.stat()
+    assert (owner, group, 0o664) == (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode))
+
+
+def test_who_may_not_write_is_told_and_leaves_no_lock(warehouse):
+    """The lock would be that of a stranger, and keep the owner out; where one lies there, its fault is told."""
+    lock = FileAddress(warehouse).lock
+    lock.unlink(missing_ok=True)
+    warehouse.chmod(0o444)
+    outcome = run("publish", "--warehouse", warehouse, preexec_fn=without_capabilities)
+    assert (2, f"bufferhouse: {warehouse}: this user may not write the warehouse; let it read and write there\n") == (
+        outcome.code,
+        outcome.err,
+    )
+    assert not lock.exists()
+    warehouse.chmod(0o644)
+    lock.touch(0o444)
+    outcome = run("publish", "--warehouse", warehouse, preexec_fn=without_capabilities)
+    assert (2, True) == (outcome.code, "may not write the lock of the warehouse" in outcome.err), outcome.err
 
 
 def test_a_second_writer_is_told_who_holds_the_warehouse(warehouse, holder, dumps):

@@ -49,6 +49,14 @@ with writing(Path(sys.argv[1])) as writer:
     print("writing", flush=True)
     sys.stdin.readline()
 """
+# Writes to a DuckDB file as a foreign program does, and is killed before a checkpoint.
+KILLED = """
+import os, sys, duckdb
+con = duckdb.connect(sys.argv[1])
+con.execute("SET checkpoint_threshold = '1TB'")
+con.execute("DELETE FROM raw.runs")
+os._exit(9)
+"""
 
 
 @pytest.fixture
@@ -335,6 +343,23 @@ def test_publishing_replaces_the_copy_in_one_step(warehouse):
     assert [(1,)] == rows(old, "SELECT COUNT(*) FROM raw.dumps")
     names = {path.name for path in warehouse.parent.iterdir()}
     assert {warehouse.name, f"{warehouse.name}.lock", old.name} == names
+
+
+def test_what_others_wrote_to_the_published_copy_ends_with_it(own_warehouse, tmp_path):
+    """Readers pass by a copy with a log of DuckDB's own beside it, and the next copy is not taken for changed by it."""
+    count = rows(own_warehouse, "SELECT COUNT(*) FROM raw.runs")
+    for is_changed in (False, True):
+        assert 0 == call("publish", "--warehouse", own_warehouse).code
+        assert 9 == run(published_path(own_warehouse), code=KILLED).code
+        assert FileAddress(published_path(own_warehouse)).log.exists()
+        outcome = call("query", "SELECT COUNT(*) FROM raw.runs", "--format", "csv", "--warehouse", own_warehouse)
+        assert count == [(int(outcome.out.split()[1]),)]
+        if is_changed:
+            write_dumps(tmp_path / "more", [1])
+            assert 0 == call("ingest", tmp_path / "more", "--warehouse", own_warehouse).code
+            count = rows(own_warehouse, "SELECT COUNT(*) FROM raw.runs")
+        assert 0 == call("publish", "--warehouse", own_warehouse).code
+        assert count == rows(published_path(own_warehouse), "SELECT COUNT(*) FROM raw.runs")
 
 
 def test_damage_is_not_published(own_warehouse, tmp_path):

@@ -225,7 +225,7 @@ def check_version(version: int, name: str, *, is_reader: bool) -> None:
     """
     known = max(migrations())
     if version > known or (is_reader and version < known):
-        way = "any ingest migrates it" if version < known else "install the newer bufferhouse that wrote it"
+        way = "migrate it with: bufferhouse build" if version < known else "install the newer bufferhouse that wrote it"
         raise WarehouseError(f"{name} has schema version {version}, this bufferhouse knows version {known}; {way}")
 
 

@@ -400,7 +400,7 @@ def test_an_older_lake_is_brought_along(one):
     outcome = call("runs", "ls", "--warehouse", one)
     assert (2, "") == (outcome.code, outcome.out)
     assert "has schema version 1" in outcome.err
-    assert "any ingest migrates it" in outcome.err
+    assert "migrate it with: bufferhouse build" in outcome.err
     with writing(one) as warehouse:
         assert [(None,)] == warehouse.con.execute("SELECT stack_frames_fault FROM staging.observations").fetchall()
         assert derived == _derived(warehouse.con)
