@@ -34,7 +34,7 @@ from bufferhouse.models.build import Progress
 from bufferhouse.paths import cache_folder, remove_leftovers, replacing
 from bufferhouse.warehouse.address import FileAddress
 from bufferhouse.warehouse.file_copy import copy_file
-from bufferhouse.warehouse.migrate import applied_version, check_empty, migrate, migrations
+from bufferhouse.warehouse.migrate import applied_version, check_empty, check_version, migrate, migrations
 from bufferhouse.warehouse.template import Blank, copy_of_blank, fill_from_blank, stamp
 from bufferhouse.warehouse.warehouse import Compacted, Warehouse
 
@@ -206,21 +206,14 @@ class File(Warehouse):
                     f"who may write it and its folder puts it back from {journal}, try again after that"
                 ) from error
         settle(self.con)
-        version, known = applied_version(self.con), max(migrations())
-        if version != known:
-            try:
-                if version == 0:
-                    check_empty(self.con, str(self.path))
-            finally:
-                close(self.con)
-            way = (
-                "migrate it with: bufferhouse build"
-                if version < known
-                else "install the newer bufferhouse that wrote it"
-            )
-            raise WarehouseError(
-                f"{self.path} has schema version {version}, this bufferhouse reads version {known}; {way}"
-            )
+        version = applied_version(self.con)
+        try:
+            if version == 0:
+                check_empty(self.con, str(self.path))
+            check_version(version, str(self.path), is_reader=True)
+        except WarehouseError:
+            close(self.con)
+            raise
         if not self.con.execute("SELECT 1 FROM meta.models LIMIT 1").fetchall():
             close(self.con)
             raise WarehouseError(

@@ -37,6 +37,18 @@ def check_empty(con: duckdb.DuckDBPyConnection, name: str) -> None:
         raise WarehouseError(f"{name} holds tables, and not those of a warehouse")
 
 
+def check_version(version: int, name: str, *, is_reader: bool, directory: Path = MIGRATIONS) -> None:
+    """Refuse a warehouse that this version cannot work with, and say the way out.
+
+    Raises:
+        WarehouseError: it is newer than this bufferhouse, or older and opened to be read.
+    """
+    known = max(migrations(directory))
+    if version > known or (is_reader and version < known):
+        way = "migrate it with: bufferhouse build" if version < known else "install the newer bufferhouse that wrote it"
+        raise WarehouseError(f"{name} has schema version {version}, this bufferhouse knows version {known}; {way}")
+
+
 def migrate(con: duckdb.DuckDBPyConnection, path: Path | None = None, directory: Path = MIGRATIONS) -> list[int]:
     """Apply what is missing, all of it in one transaction; return the numbers applied.
 
@@ -48,11 +60,7 @@ def migrate(con: duckdb.DuckDBPyConnection, path: Path | None = None, directory:
     """
     known = migrations(directory)
     version = applied_version(con)
-    if version > max(known):
-        raise WarehouseError(
-            f"the warehouse has schema version {version}, this bufferhouse knows versions up to {max(known)}; "
-            "install the newer bufferhouse that wrote it"
-        )
+    check_version(version, "the warehouse", is_reader=False, directory=directory)
     missing = [number for number in known if number > version]
     if not missing:
         return []

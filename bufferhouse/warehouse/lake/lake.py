@@ -25,7 +25,7 @@ from bufferhouse.warehouse.lake import attach, compact, retry, schema
 from bufferhouse.warehouse.lake.claims import Claims
 from bufferhouse.warehouse.lake.contents import Contents, named
 from bufferhouse.warehouse.lake.postgres import answers, making, prove_role
-from bufferhouse.warehouse.migrate import applied_version
+from bufferhouse.warehouse.migrate import applied_version, check_version
 from bufferhouse.warehouse.warehouse import Compacted, Warehouse
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class Lake(Warehouse):
         """Read the newest snapshot, and go on reading it."""
         self.con = attach.open_lake(self.address, read_only=True, wait=self.wait)
         try:
-            schema.check_version(applied_version(self.con), str(self.address), is_reader=True)
+            check_version(applied_version(self.con), str(self.address), is_reader=True)
             schema.check_models(self.con, str(self.address))
             # Its files are read when a statement asks for them, through a file system that cannot write.
             self.con.execute(f"SET allowed_directories = [{quoted(ROOT)}]")

@@ -21,7 +21,7 @@ from bufferhouse.models.project import LAYERS
 from bufferhouse.paths import MIGRATIONS
 from bufferhouse.sources.run import SOURCES
 from bufferhouse.warehouse.lake.attach import LAKE
-from bufferhouse.warehouse.migrate import applied_version, check_empty, migrate, migrations
+from bufferhouse.warehouse.migrate import applied_version, check_empty, check_version, migrate, migrations
 from bufferhouse.warehouse.stored_sets import SETS
 
 
@@ -215,18 +215,6 @@ def migrate_lake(con: duckdb.DuckDBPyConnection, name: str) -> None:
         # A few rows at a time lie in the catalog, until they are compacted; whole files that were refused may be large.
         where = "schema => 'appended', table_name => 'rejects'"
         con.execute(f"CALL ducklake_set_option('{LAKE}', 'data_inlining_row_limit', 0, {where})")
-
-
-def check_version(version: int, name: str, *, is_reader: bool) -> None:
-    """Refuse a lake that this version cannot work with, and say the way out.
-
-    Raises:
-        WarehouseError: it is newer than this bufferhouse, or older and opened to be read.
-    """
-    known = max(migrations())
-    if version > known or (is_reader and version < known):
-        way = "migrate it with: bufferhouse build" if version < known else "install the newer bufferhouse that wrote it"
-        raise WarehouseError(f"{name} has schema version {version}, this bufferhouse knows version {known}; {way}")
 
 
 def check_models(con: duckdb.DuckDBPyConnection, name: str) -> None:
