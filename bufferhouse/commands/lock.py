@@ -180,7 +180,7 @@ def _check(
     from bufferhouse.lock.file import other_chip, read_lock
     from bufferhouse.lock.measured import output_sites
     from bufferhouse.lock.places import Checkout
-    from bufferhouse.report.lock.text import comment_text, lock_text
+    from bufferhouse.report.lock.text import lock_text
     from bufferhouse.report.writing import check_page_path, write_page
 
     check_format(output_format, "table", "markdown", "json", "github")
@@ -202,7 +202,7 @@ def _check(
     judged = judge_held(found, limit, mode)
     about = {"name": str(file), "links": links, "exact": exact, "chip": chip}
     if comment is not None:
-        write_page(comment, comment_text(found, judged, limit, **about) + "\n", "comment")
+        write_page(comment, lock_text(found, judged, limit, "comment", **about) + "\n", "comment")
     give(lock_text(found, judged, limit, output_format, **about))
     if not judged.is_passed:
         raise typer.Exit(1)

@@ -13,7 +13,7 @@ from bufferhouse.config.threshold import Threshold
 from bufferhouse.lock.check import ANY_GROWTH, DONATION_LOST, OWN_OTHERS, hold, judge_held
 from bufferhouse.lock.entry import PEAK_SITES, Lock, Site
 from bufferhouse.lock.file import read_lock, write_lock
-from bufferhouse.report.lock.text import comment_text, lock_text
+from bufferhouse.report.lock.text import lock_text
 from tests.lock.specimens import TPU, lock_of, outputs_of
 
 RELEASES = ["0.4.13", "0.4.25", "0.4.38", "0.6.0", "0.7.0", "0.8.0", "0.9.0", "0.10.0"]
@@ -306,7 +306,7 @@ def test_a_comment_is_as_long_as_github_takes():
     fleet = [replace(entry, function=f"jit_{'deep_' * 20}{number}", program_id=number) for number in range(300)]
     held = hold(Lock.of(fleet), Lock.of(replace(one, spaces=more, flags=flags) for one in fleet))
     judged = judge_held(held)
-    text = comment_text(held, judged, ANY_GROWTH)
+    text = lock_text(held, judged, ANY_GROWTH, "comment")
     assert 65_536 < len(lock_text(held, judged, ANY_GROWTH, "markdown"))
     assert 30_000 < len(text) < 65_536
     assert f"300 programs grew by at least 1 B, in {300 * len(more):,} of {300 * len(more):,} comparisons." in text
@@ -315,4 +315,4 @@ def test_a_comment_is_as_long_as_github_takes():
     assert text.endswith("Commit the file with the change.")
     few = hold(Lock.of(fleet[:2]), Lock.of(replace(one, spaces=more) for one in fleet[:2]))
     judged = judge_held(few)
-    assert lock_text(few, judged, ANY_GROWTH, "markdown") == comment_text(few, judged, ANY_GROWTH)
+    assert lock_text(few, judged, ANY_GROWTH, "markdown") == lock_text(few, judged, ANY_GROWTH, "comment")

@@ -119,35 +119,28 @@ def lock_text(
     exact: bool = False,
     chip: str | None = None,
 ) -> str:
-    """Return what was found in a form of `sections.FORMATS`, or as workflow commands of GitHub.
+    """Return what was found in a form of `sections.FORMATS`, as workflow commands of GitHub, or as a comment for it.
 
     `name` is the lock, as messages call it. `exact` writes all bytes to the byte. `chip` is the one that the call said
     of all dumps: an update without it would make entries of another chip.
     """
-    again = _again(name, chip)
+    # The options by which a copied command means the same file and chip.
+    again = file_option(name) + chip_option(chip)
     comparison = _comparison(held, name, links)
     if form == "json":
         return plain_json(lock_object(held, judged, limit, comparison, name))
     if form == "github":
         return _github(held, judged, limit, comparison, name, again, links)
     sections = _sections(held, judged, limit, comparison, name, again, links, exact)
-    return report_text(_title(held, judged, name), sections, form, exact=exact)
+    has_grown = any((row.delta_bytes or 0) > 0 for row in held.rows)
+    said = "not passed" if not judged.is_passed else "passed" if has_grown else "nothing grew"
+    if form == "comment":
+        return _comment(f"{name}: {said}", sections, exact=exact)
+    return report_text(f"{name}: {said}", sections, form, exact=exact)
 
 
-def comment_text(
-    held: Held,
-    judged: Judged,
-    limit: Threshold,
-    *,
-    name: str = "memory.lock",
-    links: Links = _NO_LINKS,
-    exact: bool = False,
-    chip: str | None = None,
-) -> str:
-    """Return the same in Markdown, for a pull request: rows beyond what GitHub takes are counted, long texts cut."""
-    comparison = _comparison(held, name, links)
-    sections = _sections(held, judged, limit, comparison, name, _again(name, chip), links, exact)
-    title = _title(held, judged, name)
+def _comment(title: str, sections: Sequence[Section], *, exact: bool) -> str:
+    """Return a report in Markdown; rows beyond what GitHub takes of a comment are counted, long texts cut."""
     text = report_text(title, sections, "markdown", exact=exact)
     for rows in _FEWER_ROWS:
         if len(text) < _LONGEST_COMMENT:
@@ -169,17 +162,6 @@ def _shorter(section: Section, rows: int) -> Section:
         records=[*records, *section.records[len(records) :]],
         shown=len(records),
     )
-
-
-def _again(name: str, chip: str | None) -> str:
-    """Return the options by which a copied command means the same file and chip."""
-    return file_option(name) + chip_option(chip)
-
-
-def _title(held: Held, judged: Judged, name: str) -> str:
-    has_grown = any((row.delta_bytes or 0) > 0 for row in held.rows)
-    said = "not passed" if not judged.is_passed else "passed" if has_grown else "nothing grew"
-    return f"{name}: {said}"
 
 
 def lock_object(held: Held, judged: Judged, limit: Threshold, comparison: Comparison, name: str) -> Record:
