@@ -142,6 +142,11 @@ def first_line(error: object) -> str:
     return str(error).strip().split("\n", 1)[0]
 
 
+def outdated(error: Exception) -> WarehouseError:
+    """Return the error to raise for a model that a warehouse lacks, as a database tells it: with the way out."""
+    return WarehouseError(f"{first_line(error)} An older bufferhouse built it; renew it with: bufferhouse build")
+
+
 def did_you_mean(word: str, known: Iterable[str], most: int = 1) -> str:
     """Return `; did you mean 'NAME'?` for the known names that are near a word or hold it; nothing where none is."""
     names = list(known)

@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 
 from bufferhouse.engine.sql import execute
-from bufferhouse.errors import WarehouseError, first_line
+from bufferhouse.errors import outdated
 from bufferhouse.paths import REPORTS
 
 Record = dict[str, Any]
@@ -93,6 +93,4 @@ def _execute(con: Connection, sql: str, parameters: Mapping[str, int | str]) -> 
     try:
         return execute(con, sql, **parameters)
     except duckdb.CatalogException as error:
-        raise WarehouseError(
-            f"{first_line(error)} An older bufferhouse built it; renew it with: bufferhouse build"
-        ) from None
+        raise outdated(error) from None

@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 
 from bufferhouse.engine.connection import close
-from bufferhouse.errors import WarehouseError, first_line
+from bufferhouse.errors import WarehouseError, outdated
 from bufferhouse.models import build
 from bufferhouse.paths import MODELS
 from bufferhouse.warehouse.address import Address, LakeAddress, address_of
@@ -73,7 +73,7 @@ def _outdated(con: duckdb.DuckDBPyConnection, error: duckdb.Error) -> WarehouseE
     """Return the error to raise where the models are those of another version, and lack what is read; else None."""
     if not isinstance(error, duckdb.CatalogException | duckdb.BinderException) or build.is_current(con, MODELS):
         return None
-    return WarehouseError(f"{first_line(error)} An older bufferhouse built it; renew it with: bufferhouse build")
+    return outdated(error)
 
 
 def exists(place: Place) -> bool:
