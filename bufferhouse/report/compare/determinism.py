@@ -67,8 +67,7 @@ def determinism_text(found: Answers, form: str, *, exact: bool) -> str:
     if form == "json":
         return json_text(found.provenance, found.answers)
     facts, rows = found.answers["determinism_runs"].records[0], found.answers["determinism"].records
-    # A program is counted as judged where two runs have it; what one run alone has stands by itself.
-    judged = [row for row in rows if row["basis"] == "same flags" and row["run_count"] > 1]
+    judged, single = [row for row in rows if _is_judged(row)], [row for row in rows if not _is_judged(row)]
     lines = _judged(facts)
     if judged:
         lines.append(
@@ -77,7 +76,7 @@ def determinism_text(found: Answers, form: str, *, exact: bool) -> str:
     elif facts["judged_program_count"]:
         lines.append("No program that could be judged differs in bytes.")
     sections = [Section("", lines, _COLUMNS if judged else (), judged, shown=_SHOWN)]
-    if single := [row for row in rows if row not in judged]:
+    if single:
         why = "These runs say no flags or no compiler version, so each is compared with itself only."
         if any(row["basis"] == "same flags" for row in single):
             why = (
@@ -86,6 +85,11 @@ def determinism_text(found: Answers, form: str, *, exact: bool) -> str:
             )
         sections.append(Section("Different bytes within one run", [why], _COLUMNS, single, shown=_SHOWN))
     return report_text("Programs with different bytes from the same compiler and flags", sections, form, exact=exact)
+
+
+def _is_judged(row: Record) -> bool:
+    """Return whether a program is counted as judged: two runs have it; what one run alone has stands by itself."""
+    return row["basis"] == "same flags" and row["run_count"] > 1
 
 
 def _judged(facts: Record) -> list[str]:
