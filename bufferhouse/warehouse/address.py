@@ -112,7 +112,7 @@ class FileAddress(Address):
     @property
     def log(self) -> Path:
         """Return where DuckDB writes what is not in the file yet."""
-        return self._beside(".wal")
+        return log_path(self.file)
 
     @property
     def has_names(self) -> bool:
