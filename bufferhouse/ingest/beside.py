@@ -139,20 +139,16 @@ def compile_flags_of(dump: Found) -> CompileFlags | None:
         return None
     texts, dump.flag_texts = dump.flag_texts, {}
     sets, faults = {}, []
-    is_read = True
     for origin, entry in dump.flags.items():
         text = texts[origin]
-        if isinstance(text, Exception):
-            is_read = False
-            found = f" {told(text)}"
-        else:
-            found = _set_of_file(origin, text)
+        found = f" {told(text)}" if isinstance(text, Exception) else _set_of_file(origin, text)
         if isinstance(found, str):
             faults.append(f"{entry.path}:{found}")
         elif found[1]:
             sets[found[0]] = found[1]
     entries = dump.flags.values()
     size_bytes, mtime_ns = sum(entry.size_bytes for entry in entries), max(entry.mtime_ns for entry in entries)
+    is_read = not any(isinstance(text, Exception) for text in texts.values())
     known = (size_bytes, mtime_ns) if is_read else (None, None)
     return CompileFlags(*known, sets, "; ".join(faults) or None)
 
