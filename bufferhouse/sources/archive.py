@@ -360,9 +360,8 @@ class _Forward(io.RawIOBase):
 
 
 def _tarred(path: str, raw: BinaryIO) -> Iterator[_Member]:
-    name = path.removesuffix(".tgz") + ".tar.gz" if path.endswith(".tgz") else path
     with (
-        closing(compression.opened(name, raw)) as stream,
+        closing(compression.opened(compression.full_name(path), raw)) as stream,
         tarfile.open(fileobj=_Forward(stream), mode="r:", tarinfo=_Header) as archive,
     ):
         for header in archive:

@@ -12,6 +12,7 @@ from bufferhouse.errors import given_number
 
 SUFFIXES = (".gz", ".zst", ".xz")
 OTHER_SUFFIXES = (".bz2", ".lz4", ".lzma", ".br", ".Z", ".7z", ".rar")  # what people compress with, and is not read
+SHORT_SUFFIXES = {".tgz": ".tar.gz", ".tzst": ".tar.zst", ".txz": ".tar.xz", ".tbz": ".tar.bz2", ".tbz2": ".tar.bz2"}
 LIMIT_BYTES = 256 << 20  # seven times the largest dump that was seen; reading one takes some 12 times its bytes
 _CHUNK = 1 << 20
 _PLAIN, _MARK_SIZE = b"\t\r\n" + bytes(range(0x20, 0x7F)), 4  # no compressed data begins with so many of these
@@ -35,8 +36,15 @@ def plain_name(name: str) -> str:
     return name[: name.rindex(".")] if name.endswith(SUFFIXES) else name
 
 
+def full_name(name: str) -> str:
+    """Return the name of an archive with its suffix written out: "x.tar.gz" for "x.tgz"."""
+    stem, dot, ending = name.rpartition(".")
+    return stem + SHORT_SUFFIXES.get(dot + ending, dot + ending)
+
+
 def is_unread(name: str) -> bool:
     """Return whether a file is called like a dump, or like an archive, in a compression that is not read."""
+    name = full_name(name)
     if not name.endswith(OTHER_SUFFIXES):
         return False
     stem, _, ending = name.rpartition(".")
@@ -63,7 +71,8 @@ def misnamed(name: str, beginning: bytes) -> str | None:
 
     So it is saved by who decompresses what a server sends and keeps its name.
     """
-    ending = name[name.rfind(".") :].replace(".tgz", ".gz")
+    name = full_name(name)
+    ending = name[name.rfind(".") :]
     if found := told_by_mark(beginning):
         return None if found[1].endswith(ending) else "; ".join(found)
     if ending in SUFFIXES and len(beginning) >= _MARK_SIZE and all(byte in _PLAIN for byte in beginning[:_MARK_SIZE]):

@@ -15,7 +15,7 @@ from bufferhouse.sources.compression import limit_bytes, plain_name, too_large
 from bufferhouse.sources.module_text import head_of
 
 FIRST_BYTES = FIRST_LINE.encode()
-ARCHIVE_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".zip")
+ARCHIVE_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst", ".tar.xz", ".txz", ".zip")
 _ARCHIVE_MARK = re.compile(rf"(?:{'|'.join(map(re.escape, ARCHIVE_SUFFIXES))})!")
 
 

@@ -25,10 +25,11 @@ from tests.sources.beside import files_beside, told_beside
 from tests.synthetic import Slot, dump_text, small_dump
 from tests.warehouses import contents, counts, rows
 
-KINDS = [".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".zip"]
+KINDS = [".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst", ".tar.xz", ".txz", ".zip"]
 # With a checksum, as the program zstd writes; the library leaves it out unless asked.
 ZSTD = zstandard.ZstdCompressor(write_checksum=True)
-PACK = {"gz": gzip.compress, "tgz": gzip.compress, "zst": ZSTD.compress, "xz": partial(lzma.compress, preset=0)}
+PACK = {"gz": gzip.compress, "zst": ZSTD.compress, "xz": partial(lzma.compress, preset=0)}
+PACK |= {f"t{kind}": PACK[kind] for kind in tuple(PACK)}
 
 
 def member(name: str, data: bytes = b"", **facts) -> tuple[tarfile.TarInfo, bytes]:
@@ -100,14 +101,14 @@ def test_a_compression_that_is_not_read_is_named(tmp_path):
     box = tmp_path / "box"
     box.mkdir()
     (box / name_of(1)).write_bytes(small_dump(1))
-    for name in (f"{name_of(2)}.bz2", "old.tar.bz2", "notes.bz2"):
+    for name in (f"{name_of(2)}.bz2", "old.tar.bz2", "old.tbz2", "notes.bz2"):
         (box / name).write_bytes(b"BZh9")
     packed = archived(tmp_path / "box.tar", {path.name: path.read_bytes() for path in sorted(box.iterdir())})
     for source, inside in ((box, f"{box}/"), (packed, f"{packed}!")):
         outcome = call("ingest", source, "--warehouse", tmp_path / "w.duckdb")
         told = "this compression is not read, only .gz, .zst, .xz and .zip; decompress them"
-        assert f"bufferhouse: {inside}{name_of(2)}.bz2 and 1 more: {told}\n" in outcome.err
-        assert "3 other files ignored" in outcome.out
+        assert f"bufferhouse: {inside}{name_of(2)}.bz2 and 2 more: {told}\n" in outcome.err
+        assert "4 other files ignored" in outcome.out
     assert 1 == call("ingest", box / f"{name_of(2)}.bz2", "--warehouse", tmp_path / "w.duckdb").code
 
 
@@ -348,8 +349,8 @@ def ingest_damaged(warehouse: Path, *paths: Path) -> dict[Path, list[str]]:
 MEMBER = 3 * 512  # a header and a small dump in two blocks
 
 
-# `.tgz` is another name for `.tar.gz`.
-@pytest.mark.parametrize("kind", [kind for kind in KINDS[:-1] if kind != ".tgz"])
+# `.tgz` is another name for `.tar.gz`, and so on.
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.startswith(".tar")])
 def test_what_stands_before_the_end_of_a_cut_tar_loads(warehouse, tmp_path, kind):
     """Cut between two members, in a header, in a dump or in what fills it up: the archive is named, the rest loads."""
     expected = {}
