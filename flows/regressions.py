@@ -6,10 +6,10 @@ Growth is an event, and so is a donation that was taken before and is lost after
 """
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, NamedTuple
 
 import duckdb
 from prefect import flow
@@ -17,9 +17,9 @@ from prefect.states import Completed, State
 from pydantic import Field
 
 from bufferhouse.compare.compare import Compared
-from bufferhouse.compare.gate import Verdict, accepted_by, judge, read_accepted
+from bufferhouse.compare.gate import Accepted, Verdict, accepted_by, judge, read_accepted
 from bufferhouse.compare.pairing import RESHAPED
-from bufferhouse.config.threshold import METRICS, parse_threshold, reshaped_mode
+from bufferhouse.config.threshold import METRICS, Threshold, parse_threshold, reshaped_mode
 from bufferhouse.engine.sql import execute
 from bufferhouse.errors import UsageError, check_known, counted
 from bufferhouse.query.statements import Record, ask
@@ -49,18 +49,27 @@ _TOLD = (
     "program_label", "program_id", "memory_space", "before_bytes", "after_bytes", "delta_bytes", "main_cause",
     "main_cause_label", "main_cause_bytes", "status", "change_said", "is_ambiguous",
 )  # fmt: skip
+Found = list[tuple[Comparison, Verdict]]
+
+
+class Chosen(NamedTuple):
+    """The runs to compare, and those that cannot be."""
+
+    pairs: Sequence[Record]  # the two newest runs of each platform, track and device
+    why_none: str  # why there are none, else an empty text
+    refused: Sequence[str]  # newer runs, all dumps of which were refused
+    first: Sequence[str]  # newer runs that have none before them
+    note: str | None  # what the warehouse notes of itself
 
 
 @step(name="choose runs")
 def choose(warehouse: str, wait_seconds: float) -> Held:
-    """Return the two newest runs of each platform, track and device; why there are none, else an empty text; the names
-    of newer runs, all dumps of which were refused; those of newer runs that have none before them; and what the
-    warehouse notes of itself, None for nothing."""
+    """Return the runs that are `Chosen`."""
     with reading(address_of(warehouse), wait=wait_seconds) as opened:
         con = opened.con
-        found = ask(con, "newest_runs").records
-        why_none = "" if found else _why_none(con)
-        return Held((found, why_none, _refused_runs(con, found), _first_runs(con, found), opened.note))
+        pairs = ask(con, "newest_runs").records
+        why_none = "" if pairs else _why_none(con)
+        return Held(Chosen(pairs, why_none, _refused_runs(con, pairs), _first_runs(con, pairs), opened.note))
 
 
 def _first_runs(con: duckdb.DuckDBPyConnection, newest: Sequence[Record]) -> list[str]:
@@ -176,9 +185,9 @@ def regressions(
         metric = metric or wanted["metric"]
         check_known("metric", metric, METRICS)
         accepted = read_accepted(Path(callers.place(conf, accept))) if accept else accepted_by(conf)
-        found: list[tuple[Comparison, Verdict]] = []
-        newest, why_none, refused_runs, first_runs, note = choose(path, wait).value
-        for runs in newest:
+        found: Found = []
+        chosen = choose(path, wait).value
+        for runs in chosen.pairs:
             names = runs["before_run_name"], runs["after_run_name"]
             run_ids = runs["before_run_id"], runs["after_run_id"]
             for comparison in compare(path, *names, run_ids, metric, wait).value:
@@ -186,59 +195,85 @@ def regressions(
                 found.append((comparison, verdict))
     except Exception as error:
         return ended_by(error)
-    none = sentence(why_none) if why_none else ""
-    # An entry is stale if no comparison needs it, and each of them could be made.
-    could_judge = bool(found) and all(verdict.compared_count for _, verdict in found)
-    stale = [entry for entry in accepted if could_judge and all(entry in verdict.stale for _, verdict in found)]
-    sides = [side for one, _ in found if not one.is_part for side in (one.before, one.after)]
-    refused = {side["run_name"]: side["refused_dump_count"] for side in sides if side["refused_dump_count"]}
-    gone = [label for one, _ in found if not one.is_part for label in gone_programs(one)]
-    parts = []
     for comparison, verdict in found:
         _tell(comparison, verdict, str(threshold))
         _tell_lost_donations(comparison)
+    none = sentence(chosen.why_none) if chosen.why_none else ""
+    leave_summary("regressions", _shown(found, threshold) or none, "The newest runs, compared.")
+    stale = _stale(found, accepted)
+    rows = {**_counts(found, chosen, stale), "seconds": f"{time.monotonic() - started:.1f}"}
+    # Of a copy that is published while somebody writes: it may be without the runs of the night.
+    noted = list(dict.fromkeys(filter(None, [chosen.note, *(comparison.note for comparison, _ in found)])))
+    said = "\n\n".join([figures(rows), *filter(None, [none]), *noted, *(stale_line(entry) for entry in stale)])
+    leave_summary("regressions-summary", said, "How many programs grew.")
+    return Completed(message="; ".join([*_said(found, chosen, rows["regressions"]), *noted]), data=rows)
+
+
+def _stale(found: Found, accepted: Iterable[Accepted]) -> list[Accepted]:
+    """Return the entries of the accept file that no comparison needs; none, unless each of them could be made."""
+    could_judge = bool(found) and all(verdict.compared_count for _, verdict in found)
+    return [entry for entry in accepted if could_judge and all(entry in verdict.stale for _, verdict in found)]
+
+
+def _shown(found: Found, threshold: Threshold) -> str:
+    """Return the comparisons as Markdown, without those with earlier runs in which nothing changed."""
+    parts = []
+    for comparison, verdict in found:
         if comparison.is_part and not _has_changed(comparison):
             continue
         gate = gate_sections(comparison, verdict._replace(stale=[]), threshold)
         explain = offender_records(comparison, verdict) or None
         parts.append(markdown_text(title(comparison), [*gate, *compare_sections(comparison, explain=explain)]))
-    leave_summary("regressions", "\n\n".join(parts) or none, "The newest runs, compared.")
-    rows: Mapping[str, Any] = {
+    return "\n\n".join(parts)
+
+
+def _refused_dumps(found: Found) -> dict[str, int]:
+    """Return how many dumps were refused of each run that was compared, and has some."""
+    sides = [side for one, _ in found if not one.is_part for side in (one.before, one.after)]
+    return {side["run_name"]: side["refused_dump_count"] for side in sides if side["refused_dump_count"]}
+
+
+def _gone(found: Found) -> list[str]:
+    return [label for one, _ in found if not one.is_part for label in gone_programs(one)]
+
+
+def _counts(found: Found, chosen: Chosen, stale: Sized) -> dict[str, int]:
+    """Return the figures of the summary."""
+    return {
         "comparisons": len(found),
         "programs compared": sum(_programs(one, _compared(one, verdict)) for one, verdict in found),
         "not compared, without known bytes": sum(
             _programs(one, (row for row in one.rows if row.is_unknown)) for one, _ in found
         ),
-        "gone since the run before": len(gone),
-        "dumps refused in these runs": sum(refused.values()),
-        "newer runs, all dumps refused": len(refused_runs),
-        "newer runs, none before them": len(first_runs),
+        "gone since the run before": len(_gone(found)),
+        "dumps refused in these runs": sum(_refused_dumps(found).values()),
+        "newer runs, all dumps refused": len(chosen.refused),
+        "newer runs, none before them": len(chosen.first),
         "regressions": sum(_programs(one, verdict.offenders) for one, verdict in found),
         "accepted": sum(_programs(one, (row for row, _ in verdict.accepted)) for one, verdict in found),
         "reshaped": sum(_programs(one, (row for row in one.rows if row.status == RESHAPED)) for one, _ in found),
         "stale in the accept file": len(stale),
         "donations lost": sum(len(comparison.lost_donations) for comparison, _ in found),
-        "seconds": f"{time.monotonic() - started:.1f}",
     }
-    # Of a copy that is published while somebody writes: it may be without the runs of the night.
-    noted = list(dict.fromkeys(filter(None, [note, *(comparison.note for comparison, _ in found)])))
-    said = "\n\n".join([figures(rows), *filter(None, [none]), *noted, *(stale_line(entry) for entry in stale)])
-    leave_summary("regressions-summary", said, "How many programs grew.")
-    message = f"{counted(rows['regressions'], 'regression')} in {counted(len(found), 'comparison')}"
-    message += f"; {why_none}" if why_none else ""
+
+
+def _said(found: Found, chosen: Chosen, regression_count: int) -> Iterator[str]:
+    """Yield the parts of the message of the flow run: what was found, and all that was not compared."""
+    yield f"{counted(regression_count, 'regression')} in {counted(len(found), 'comparison')}"
+    if chosen.why_none:
+        yield chosen.why_none
     if empty := [comparison for comparison, verdict in found if not verdict.compared_count]:
-        message += f"; nothing could be compared: {', '.join(map(title, empty))}"
-    if gone:
-        message += f"; {counted(len(gone), 'program')} gone since the run before: {some_of(gone, *_SHOWN)}"
-    if refused:
+        yield f"nothing could be compared: {', '.join(map(title, empty))}"
+    if gone := _gone(found):
+        yield f"{counted(len(gone), 'program')} gone since the run before: {some_of(gone, *_SHOWN)}"
+    if refused := _refused_dumps(found):
         dumps = counted(sum(refused.values()), "dump")
-        message += f"; not compared, as they were refused: {dumps} of {some_of(refused, *_SHOWN)}"
-    if refused_runs:
-        message += f"; not compared, as all dumps were refused: {some_of(refused_runs, *_SHOWN)}"
-    if first_runs:
+        yield f"not compared, as they were refused: {dumps} of {some_of(refused, *_SHOWN)}"
+    if chosen.refused:
+        yield f"not compared, as all dumps were refused: {some_of(chosen.refused, *_SHOWN)}"
+    if chosen.first:
         why = "as no run before has their platform, track and device"
-        message += f"; not compared, {why}: {some_of(first_runs, *_SHOWN)}"
-    return Completed(message="; ".join([message, *noted]), data=dict(rows))
+        yield f"not compared, {why}: {some_of(chosen.first, *_SHOWN)}"
 
 
 def _programs(comparison: Comparison, rows: Iterable[Compared]) -> int:
