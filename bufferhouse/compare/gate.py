@@ -113,22 +113,23 @@ def judge(
     silenced = {id(row) for row in refused if reshaped == "warn" and row.status == RESHAPED}
     offenders = [row for row in refused if id(row) not in silenced]
     missing = _missing(rows) if is_partial else []
+    # Whether an entry is needed by a row that was not judged, or by a dump that was refused, nobody knows.
+    stale = [
+        entry
+        for entry in accepted
+        if not any(entry.covers(row) for row in (*grown, *ignored, *unknown, *missing))
+        and (not is_partial or any(entry.covers(row) for row in known))
+    ]
     return Verdict(
-        offenders,
-        list(let_through.values()),
-        # Whether an entry is needed by a row that was not judged, or by a dump that was refused, nobody knows.
-        [
-            entry
-            for entry in accepted
-            if not any(entry.covers(row) for row in (*grown, *ignored, *unknown, *missing))
-            and (not is_partial or any(entry.covers(row) for row in known))
-        ],
-        len(compared),
-        [row for row in refused if id(row) in silenced],
-        [row for row in rows if headroom and headroom.lacks(row)],
-        ignored,
-        [(row, entry) for row in offenders for entry in accepted if entry.covers(row)],
-        missing,
+        offenders=offenders,
+        accepted=list(let_through.values()),
+        stale=stale,
+        compared_count=len(compared),
+        warned=[row for row in refused if id(row) in silenced],
+        tight=[row for row in rows if headroom and headroom.lacks(row)],
+        ignored=ignored,
+        exceeded=[(row, entry) for row in offenders for entry in accepted if entry.covers(row)],
+        missing=missing,
     )
 
 
