@@ -1,6 +1,6 @@
 """The result of an ingest in a few lines."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from bufferhouse.errors import counted, did_you_mean
 from bufferhouse.ingest.summary import Summary
@@ -30,73 +30,80 @@ def _lines(summary: Summary, plan: bool) -> list[str]:
     again = [] if summary.reparsed is None else [f"{counted(summary.reparsed, 'dump')} parsed again"]
     if again and not summary.seen:
         return [*again, *unreadable]
+    rejected = [f"rejected: {line}" for line in summary.reject_lines[:_SHOWN_REJECTS]]
+    if len(summary.reject_lines) > _SHOWN_REJECTS:
+        rejected.append(f"… and {counted(len(summary.reject_lines) - _SHOWN_REJECTS, 'more reject')}, in raw.rejects")
+    return [*again, *_done(summary, plan), *rejected, *unreadable, *_warnings(summary)]
+
+
+def _done(summary: Summary, plan: bool) -> Iterator[str]:
+    """Yield what was seen and loaded, in numbers."""
+    yield _seen(summary, plan)
     runs = summary.runs if len(summary.runs) <= 12 else [*summary.runs[:11], f"… {len(summary.runs) - 11} more"]
-    result = [
-        *again,
-        f"{counted(summary.seen, 'dump')} of {counted(len(summary.runs), 'run')} seen: "
-        f"{summary.new:,} {'to load' if plan else 'new'}, {summary.known:,} known, {summary.rejected:,} rejected"
-        + (f", {summary.known_rejected:,} rejected before" if summary.known_rejected else "")
-        + (f", {summary.left_out:,} unreadable" if summary.left_out else "")
-        + (f", {summary.waiting_dumps:,} waiting" if summary.waiting_dumps else "")
-        # What is listed below as unreadable, and is none of the dumps that were seen: links, folders, names.
-        + (
-            f"; {counted(others, 'other path')} unreadable"
-            if (others := len(summary.unreadable) - summary.left_out)
-            else ""
-        )
-        + (f"; {counted(summary.ignored, 'other file')} ignored" if summary.ignored else ""),
-    ]
     if runs:
-        result.append(f"runs: {', '.join(map(printable, runs))}")
+        yield f"runs: {', '.join(map(printable, runs))}"
     if not plan:
         rows = sum(count for table, count in summary.rows.items() if table not in _NOT_LOADED)
-        size = human_bytes(summary.bytes)
-        result.append(f"loaded {counted(rows, 'row')} from {size} of text in {summary.seconds:.1f} s")
+        yield f"loaded {counted(rows, 'row')} from {human_bytes(summary.bytes)} of text in {summary.seconds:.1f} s"
     if summary.logs:
-        result.append(
+        yield (
             f"{counted(summary.logs, 'log')} read: {counted(summary.messages, 'new message')} about memory"
             + (f", {summary.refused_messages:,} refused" if summary.refused_messages else "")
             + ("; see: bufferhouse oom RUN" if summary.messages else "")
         )
     if summary.conflicts or summary.retries:
-        result.append(
-            f"other writers: {counted(summary.conflicts, 'commit')} and {counted(summary.retries, 'load')} repeated"
-        )
+        yield f"other writers: {counted(summary.conflicts, 'commit')} and {counted(summary.retries, 'load')} repeated"
     if summary.pruned:
-        result.append(
+        yield (
             f"left out: {counted(sum(summary.pruned.values()), 'dump')} of {counted(len(summary.pruned), 'run')} that "
             f"retention removed, {_first_of(list(summary.pruned))}; to load one again, name its files: "
             "bufferhouse ingest SOURCE"
         )
-    result += [f"rejected: {line}" for line in summary.reject_lines[:_SHOWN_REJECTS]]
-    if len(summary.reject_lines) > _SHOWN_REJECTS:
-        result.append(f"… and {counted(len(summary.reject_lines) - _SHOWN_REJECTS, 'more reject')}, in raw.rejects")
-    result += unreadable
-    result += [f"warning: {line}" for line in summary.head_faults[:_SHOWN_REJECTS]]
+
+
+def _seen(summary: Summary, plan: bool) -> str:
+    # Listed below as unreadable, and none of the dumps that were seen: links, folders, names.
+    others = len(summary.unreadable) - summary.left_out
+    return (
+        f"{counted(summary.seen, 'dump')} of {counted(len(summary.runs), 'run')} seen: "
+        f"{summary.new:,} {'to load' if plan else 'new'}, {summary.known:,} known, {summary.rejected:,} rejected"
+        + (f", {summary.known_rejected:,} rejected before" if summary.known_rejected else "")
+        + (f", {summary.left_out:,} unreadable" if summary.left_out else "")
+        + (f", {summary.waiting_dumps:,} waiting" if summary.waiting_dumps else "")
+        + (f"; {counted(others, 'other path')} unreadable" if others else "")
+        + (f"; {counted(summary.ignored, 'other file')} ignored" if summary.ignored else "")
+    )
+
+
+def _warnings(summary: Summary) -> Iterator[str]:
+    """Yield what was loaded all the same, and what somebody should look at."""
+    for line in summary.head_faults[:_SHOWN_REJECTS]:
+        yield f"warning: {line}"
     if len(summary.head_faults) > _SHOWN_REJECTS:
-        result.append(f"… and {len(summary.head_faults) - _SHOWN_REJECTS} more, in marts.warnings")
-    result += [f"warning: {line}" for line in summary.log_notes]
+        yield f"… and {len(summary.head_faults) - _SHOWN_REJECTS} more, in marts.warnings"
+    for line in summary.log_notes:
+        yield f"warning: {line}"
     for name, other in summary.other_names.items():
-        result.append(
+        yield (
             f"warning: the run.json, or the path, of run {printable(name)} calls it {printable(other)}, and it stays "
             f"{printable(name)}; to rename it: bufferhouse runs rename {_word(name)} {_word(other)}"
         )
     if summary.other_facts:
-        result.append(_other_facts(summary.other_facts))
+        yield _other_facts(summary.other_facts)
     for name, count in summary.other_endings.items():
-        result.append(
+        yield (
             f"warning: run {printable(name)}: {counted(count, 'file')} compressed in another way than when seen first, "
             "under another name; each is one more dump of its program, as what was seen stays; to count it once, where "
             f"all files of the run are still there: bufferhouse runs rm {_word(name)}, and ingest it again"
         )
     if summary.unread_keys:
-        result.append(_unread_keys(summary.unread_keys))
+        yield _unread_keys(summary.unread_keys)
     if summary.undescribed:
-        result.append(_undescribed(summary.undescribed))
-        result += _run_files_below(summary)
-    warnings = {name: count for name, count in summary.warnings.items() if name not in (UNREADABLE, INCOMPLETE)}
-    # Those left out are listed file by file above.
-    return result + [f"warning: check {name} found {counted(count, 'offender')}" for name, count in warnings.items()]
+        yield _undescribed(summary.undescribed)
+        yield from _run_files_below(summary)
+    for name, count in summary.warnings.items():
+        if name not in (UNREADABLE, INCOMPLETE):  # these are listed file by file above
+            yield f"warning: check {name} found {counted(count, 'offender')}"
 
 
 def _word(name: str) -> str:
