@@ -1,6 +1,6 @@
 """Findings about programs that did not fit, as text."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from bufferhouse.errors import counted
@@ -195,78 +195,95 @@ def verdict(finding: Finding) -> str:
 
 def oom_sections(finding: Finding) -> list[Section]:
     """Return the sections of one finding: the verdict, where the bytes go, the values, what would change it."""
-    message = finding.message
-    lines = [f"{message.dialect} in line {message.line_number:,} of {printable(message.log)}"]
-    if message.ranks:
-        lines.append(f"said by {counted(len(message.ranks), 'rank')}: {some_of(message.ranks, 8)}")
-    if others := message.other_logs:
-        lines.append(f"said in {counted(len(others), 'other log')}, too: {some_of(others, 8)}")
-    lines += [f"The message is not to be relied on: {printable(fault)}." for fault in message.faults]
-    if tensorcore := message.figure("tensorcore"):
-        sparsecore = message.figure("sparsecore").printed
-        lines.append(f"Together they take too much: TensorCore {tensorcore.printed}, SparseCore {sparsecore}.")
-    elif message.dialect in _SAID:
-        lines.append(_SAID[message.dialect])
-    lines += [_T3] if message.dialect.startswith("T3") else []
-    if free := message.figure("free"):
-        lines.append(f"Free was {free.printed}.")
-    if finding.dump:
-        lines.append(f"dump: {printable(finding.dump['source_uri'])}")
-    elif message.dialect != "T4" or tensorcore:  # else it is said that there is none
-        lines.append(f"no dump: {finding.reason}")
-    if finding.doubt:
-        lines.append(
-            f"The dump, of {printable(finding.dump['program_name'])}, may be another program's: {finding.doubt}."
-        )
-    unknown = [one for one in finding.figures if not one.is_reproduced and one.found_bytes is not None]
-    for one in unknown:
-        lines.append(
-            f"{one.figure.name} {one.figure.printed} is unknown: the rule of this compiler gives "
-            f"{size_text(one.found_bytes)} ({one.found_bytes:,} B)"
-        )
-    others = [one for one in message.figures if one.name.startswith("program_") and one.printed != "0B"]
-    if any(one.figure.name == "used" for one in unknown) and others:
-        named = ", ".join(f"{one.name.removeprefix('program_')} {one.printed}" for one in others)
-        lines.append(f"It has what the program takes besides, which is in no dump: {named}.")
-    # Without a dump the message is all there is; with one a figure that is neither reproduced nor denied says nothing.
-    shown = [one for one in finding.figures if one.is_reproduced or (finding.dump is None and one.found_bytes is None)]
-    figures = [
-        {
-            "name": one.figure.name,
-            "printed": one.figure.printed,
-            "bytes": one.size_bytes,
-            "rule": one.rule or "as printed",
-        }
-        for one in shown
-        if one.rule != "not counted"
-    ]
-    sections = [Section(verdict(finding), lines, _FIGURES if figures else (), figures, "figures")]
-    if not message.is_failure:
+    figures = _figures(finding)
+    columns = _FIGURES if figures else ()
+    sections = [Section(verdict(finding), [*_told_about(finding)], columns, figures, "figures")]
+    if not finding.message.is_failure:
         return sections
     if finding.parts:
         capacity = finding.capacity_bytes
         columns = _PARTS if capacity else _PARTS[:-1]  # there is no bar without it
         bars = [{"name": name, "bytes": size, "bar": _bar(size, capacity)} for name, size in finding.parts.items()]
         sections.append(Section("Where the bytes go", _bars_are(finding), columns, bars, "parts"))
-    if finding.values and finding.dump is None and message.memory_space in ("hbm", None):
-        about = f"The first {len(finding.values)} of {len(message.allocations):,}, as the message has them."
-        sections.append(Section("Allocations that the message lists", [about], _LISTED, finding.values, "values"))
-    elif finding.values and message.memory_space not in ("hbm", None):
-        about = "A buffer assignment does not hold what a kernel takes while it runs: this is what the message lists."
-        if finding.value_count > len(finding.values):
-            about = f"{about} Of its {finding.value_count:,} allocations the first {len(finding.values)} are shown."
-        sections.append(Section("Allocations of the kernel", [about], _KERNEL, finding.values, "values"))
-    elif finding.values:
-        about = "Worth is by how much the occupied peak falls without the value: the next moment caps it."
-        if "other memory spaces" in finding.parts:
-            about = f"Those of memory space 0 alone. {about}"
-        if finding.value_count > len(finding.values):
-            about = f"The {len(finding.values)} largest owners of {finding.value_count:,}. {about}"
-        sections.append(Section("Values at the peak", [about], _VALUES, finding.values, "values"))
+    if finding.values:
+        sections.append(_values_section(finding))
     if finding.advice:
         about = "What the dump supports; bytes that a change concerns, which is no promise of what it saves."
         sections.append(Section("What could change it", [about], _ADVICE, finding.advice, "advice"))
     return sections
+
+
+def _told_about(finding: Finding) -> Iterator[str]:
+    """Yield what stands below the verdict: where the message is, who else says it, and which dump it is about."""
+    message = finding.message
+    yield f"{message.dialect} in line {message.line_number:,} of {printable(message.log)}"
+    if message.ranks:
+        yield f"said by {counted(len(message.ranks), 'rank')}: {some_of(message.ranks, 8)}"
+    if others := message.other_logs:
+        yield f"said in {counted(len(others), 'other log')}, too: {some_of(others, 8)}"
+    for fault in message.faults:
+        yield f"The message is not to be relied on: {printable(fault)}."
+    if tensorcore := message.figure("tensorcore"):
+        sparsecore = message.figure("sparsecore").printed
+        yield f"Together they take too much: TensorCore {tensorcore.printed}, SparseCore {sparsecore}."
+    elif message.dialect in _SAID:
+        yield _SAID[message.dialect]
+    if message.dialect.startswith("T3"):
+        yield _T3
+    if free := message.figure("free"):
+        yield f"Free was {free.printed}."
+    if finding.dump:
+        yield f"dump: {printable(finding.dump['source_uri'])}"
+    elif message.dialect != "T4" or tensorcore:  # else it is said that there is none
+        yield f"no dump: {finding.reason}"
+    if finding.doubt:
+        yield f"The dump, of {printable(finding.dump['program_name'])}, may be another program's: {finding.doubt}."
+    unknown = [one for one in finding.figures if not one.is_reproduced and one.found_bytes is not None]
+    for one in unknown:
+        yield (
+            f"{one.figure.name} {one.figure.printed} is unknown: the rule of this compiler gives "
+            f"{size_text(one.found_bytes)} ({one.found_bytes:,} B)"
+        )
+    besides = [one for one in message.figures if one.name.startswith("program_") and one.printed != "0B"]
+    if any(one.figure.name == "used" for one in unknown) and besides:
+        named = ", ".join(f"{one.name.removeprefix('program_')} {one.printed}" for one in besides)
+        yield f"It has what the program takes besides, which is in no dump: {named}."
+
+
+def _figures(finding: Finding) -> list[Record]:
+    """Return the figures of a message that say something.
+
+    Without a dump the message is all there is; with one a figure that is neither reproduced nor denied says nothing.
+    """
+    return [
+        {
+            "name": one.figure.name,
+            "printed": one.figure.printed,
+            "bytes": one.size_bytes,
+            "rule": one.rule or "as printed",
+        }
+        for one in finding.figures
+        if (one.is_reproduced or (finding.dump is None and one.found_bytes is None)) and one.rule != "not counted"
+    ]
+
+
+def _values_section(finding: Finding) -> Section:
+    """Return the values at the peak, or the allocations that the message lists where no dump has them."""
+    shown_count = len(finding.values)
+    if finding.message.memory_space not in ("hbm", None):
+        about = "A buffer assignment does not hold what a kernel takes while it runs: this is what the message lists."
+        if finding.value_count > shown_count:
+            about = f"{about} Of its {finding.value_count:,} allocations the first {shown_count} are shown."
+        return Section("Allocations of the kernel", [about], _KERNEL, finding.values, "values")
+    if finding.dump is None:
+        about = f"The first {shown_count} of {len(finding.message.allocations):,}, as the message has them."
+        return Section("Allocations that the message lists", [about], _LISTED, finding.values, "values")
+    about = "Worth is by how much the occupied peak falls without the value: the next moment caps it."
+    if "other memory spaces" in finding.parts:
+        about = f"Those of memory space 0 alone. {about}"
+    if finding.value_count > shown_count:
+        about = f"The {shown_count} largest owners of {finding.value_count:,}. {about}"
+    return Section("Values at the peak", [about], _VALUES, finding.values, "values")
 
 
 def _bars_are(finding: Finding) -> list[str]:
