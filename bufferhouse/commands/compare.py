@@ -125,14 +125,11 @@ def compare(
     check_known("--metric", metric, METRICS)
     for group in by or []:
         check_known("--by", group, GROUPINGS)
-    if accept is not None and fail_over is None:
-        raise UsageError("--accept: expected --fail-over beside it")
+    for option, value in {"--accept": accept, "--reshaped": reshaped, "--headroom": headroom}.items():
+        if value is not None and fail_over is None:
+            raise UsageError(f"{option}: expected --fail-over beside it")
     if reshaped is not None:
         check_known("--reshaped", reshaped, RESHAPED_MODES)
-        if fail_over is None:
-            raise UsageError("--reshaped: expected --fail-over beside it")
-    if headroom is not None and fail_over is None:
-        raise UsageError("--headroom: expected --fail-over beside it")
     if headroom is not None and metric not in ("reserved", "footprint"):
         raise UsageError(f"--headroom: expected --metric reserved or footprint, found {metric!r}")
     if headroom is not None and memory_space:
