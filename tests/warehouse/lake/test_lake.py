@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import re
 import shlex
 from contextlib import nullcontext
@@ -12,6 +13,7 @@ import polars as pl
 import pytest
 
 import bufferhouse
+from bufferhouse.engine.journal import guard, journal_path
 from bufferhouse.errors import UsageError, WarehouseError
 from bufferhouse.paths import CHECKOUT
 from bufferhouse.query.door import door
@@ -24,6 +26,7 @@ from bufferhouse.warehouse.observations import insert
 from bufferhouse.warehouse.open import reading, writing
 from schemas import DERIVED
 from tests.command_line import call, call_without_capabilities, run
+from tests.engine.test_journal import Left, broken_off
 from tests.synthetic import small_dump
 from tests.warehouse.lake.lakes import answer, asked, file_count, moved, needs_lake, snapshot_count, stored_models
 from tests.warehouse.lake.writers import files_of
@@ -486,3 +489,21 @@ def test_a_catalog_that_may_not_be_written_is_told(one):
     told = f'{one} cannot be opened: IO Error: Cannot open file "{place}": Permission denied'
     assert (2, f"bufferhouse: {told}\n") == (outcome.code, outcome.err)
     assert 0 == call(*words).code
+
+
+def test_a_checkpoint_of_a_catalog_that_was_cut_short_is_rolled_back(one):
+    """A catalog that is a file is restored as any other file, and the lake answers as before."""
+    expected = answer(one, "FROM raw.dumps")
+    catalog = Path(one.catalog)
+    assert not Path(f"{catalog}.wal").exists()
+    with duckdb.connect(str(catalog)) as con:
+        guard(con)
+        con.execute("CREATE TABLE left_behind AS FROM range(10)")
+        before, log = catalog.read_bytes(), Path(f"{catalog}.wal").read_bytes()
+        broken_off(con)
+    after, journal = catalog.read_bytes(), journal_path(catalog).read_bytes()
+    whole = Left(before, after, log, journal, {})
+    chance = random.Random(20261124)
+    for _ in range(2):
+        whole.lay(catalog, whole.torn(chance))
+        assert expected == answer(one, "FROM raw.dumps")
