@@ -168,6 +168,21 @@ def lake_to_copy(cluster, tmp_path_factory) -> LakeAddress:
     return _made(cluster, tmp_path_factory.mktemp("blank"))
 
 
+@pytest.fixture(scope="session")
+def small_lake_to_copy(cluster, bare_lake_to_copy, tmp_path_factory) -> LakeAddress:
+    """A lake with small models and no rows. To be copied, never opened.
+
+    With all models every opening, load and removal takes several times as long.
+    """
+    folder = tmp_path_factory.mktemp("small")
+    address = copied(cluster, bare_lake_to_copy, folder / "files")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PGPASSWORD", cluster.password)
+        with writing(address, build_models=False) as warehouse:
+            build_lake(warehouse, write_models(folder / "models", staging__observations=OBSERVATIONS))
+    return address
+
+
 def _made(server: Postgres, folder: Path, **more: bool) -> LakeAddress:
     address = address_of(f"ducklake:postgres:{server.make_database()}").with_data_path(str(folder / "files"))
     with pytest.MonkeyPatch.context() as patch:
@@ -189,13 +204,6 @@ def whole_lake(postgres, lake_to_copy, tmp_path_factory) -> LakeAddress:
 
 
 @pytest.fixture(scope="module")
-def shared_lake(postgres, bare_lake_to_copy, tmp_path_factory) -> LakeAddress:
-    """A lake with small models and no rows, for the tests of a module: to be opened with `build_models=False`.
-
-    With all models every opening, load and removal takes several times as long.
-    """
-    folder = tmp_path_factory.mktemp("lake")
-    address = copied(postgres, bare_lake_to_copy, folder / "files")
-    with writing(address, build_models=False) as warehouse:
-        build_lake(warehouse, write_models(folder / "models", staging__observations=OBSERVATIONS))
-    return address
+def shared_lake(postgres, small_lake_to_copy, tmp_path_factory) -> LakeAddress:
+    """A lake with small models and no rows, for the tests of a module: to be opened with `build_models=False`."""
+    return copied(postgres, small_lake_to_copy, tmp_path_factory.mktemp("lake") / "files")

@@ -5,6 +5,7 @@ import resource
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from shutil import copytree
 from threading import Thread
@@ -24,7 +25,7 @@ from tests.command_line import Outcome, call
 from tests.flows.clock import free_port, until
 from tests.ingests import write_dumps
 from tests.synthetic import small_dump
-from tests.warehouse.lake.lakes import catalog_copied, lake_in, moved, needs_lake
+from tests.warehouse.lake.lakes import copied_to_bucket, lake_in, moved, needs_lake
 from tests.warehouses import load_texts
 
 psycopg = pytest.importorskip("psycopg", reason="the extra `lake` is not installed")
@@ -46,13 +47,7 @@ def catalog(postgres) -> LakeAddress:
 def in_bucket(postgres, bucket) -> Callable[[LakeAddress, str], LakeAddress]:
     """A function that copies a lake that nobody has open, with its files below a prefix in the bucket."""
 
-    def copy(lake: LakeAddress, prefix: str) -> LakeAddress:
-        files = Path(lake.data_path)
-        for path in filter(Path.is_file, files.rglob("*")):
-            bucket.put(f"{prefix}/{path.relative_to(files)}", path.read_bytes())
-        return catalog_copied(postgres, lake, f"s3://lake/{prefix}")
-
-    return copy
+    return partial(copied_to_bucket, postgres, bucket)
 
 
 def tables_of_catalog(address: LakeAddress) -> int:
