@@ -175,9 +175,9 @@ def small_lake_to_copy(cluster, bare_lake_to_copy, tmp_path_factory) -> LakeAddr
     With all models every opening, load and removal takes several times as long.
     """
     folder = tmp_path_factory.mktemp("small")
-    address = copied(cluster, bare_lake_to_copy, folder / "files")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PGPASSWORD", cluster.password)
+        address = copied(cluster, bare_lake_to_copy, folder / "files")
         with writing(address, build_models=False) as warehouse:
             build_lake(warehouse, write_models(folder / "models", staging__observations=OBSERVATIONS))
     return address
