@@ -9,7 +9,7 @@ import pytest
 import bufferhouse
 from bufferhouse.warehouse.file import File
 from bufferhouse.warehouse.open import reading, writing
-from tests.command_line import CHECKOUT, call, run
+from tests.command_line import call, run
 from tests.ingests import write_dumps
 from tests.synthetic import small_dump
 from tests.warehouses import load_texts
@@ -64,7 +64,7 @@ def test_where_there_is_no_cache_the_file_itself_is_read(filled, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
     with reading(filled, is_long=True) as opened:
         assert 1 == count(opened.con)
-        assert 3 == run("ingest", CHECKOUT / "examples/fleet/seeds", "--warehouse", filled).code
+        assert 3 == run("publish", "--warehouse", filled).code
 
 
 def test_a_copy_that_was_written_to_meanwhile_is_made_again(filled, monkeypatch):
