@@ -1,11 +1,13 @@
 """The command line as the tests call it: inside this process, which is quick, or in one of its own."""
 
+import ctypes
 import json
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -42,6 +44,25 @@ def call(*words: object, stdin: str = "") -> Outcome:
             sys.stderr.flush()
         said = [stream.getvalue().decode().replace("\r\n", "\n") for stream in (out, err)]
     return Outcome(code or 0, *said)
+
+
+def call_without_capabilities(*words: object) -> Outcome:
+    """Run a command in this process, in a thread that is as good as no root: the permissions of files hold for it."""
+    with ThreadPoolExecutor(1, initializer=without_capabilities) as pool:
+        return pool.submit(call, *words).result()
+
+
+def without_capabilities() -> None:
+    """Let the permissions of files hold for root, too, in this thread and whatever it starts, for good."""
+    CAPABILITIES = {"CAP_DAC_OVERRIDE": 1, "CAP_DAC_READ_SEARCH": 2}
+    VERSION, PR_CAPBSET_DROP = 0x20080522, 24
+    libc, header, sets = ctypes.CDLL(None), (ctypes.c_uint32 * 2)(VERSION), (ctypes.c_uint32 * 6)()
+    libc.capget(header, sets)
+    for number in CAPABILITIES.values():
+        libc.prctl(PR_CAPBSET_DROP, number, 0, 0, 0)
+        for place in range(3):  # what is effective, permitted, and inherited
+            sets[place] &= ~(1 << number)
+    assert 0 == libc.capset(header, sets)
 
 
 def start(*words: object, code: str | None = None, **options) -> subprocess.Popen:

@@ -2,7 +2,7 @@
 
 Files that take long are begun first. Those that use the Prefect server are one share, and so are those that use the
 browser and its pages: each process would start one of its own, which takes ten seconds. Both end with their last test,
-since they work as long as they live.
+since they work as long as they live. Those of lakes are a share, too, for a PostgreSQL, an S3 server and their lakes.
 """
 
 from contextlib import ExitStack
@@ -11,6 +11,7 @@ import pytest
 
 FLOWS = "tests/flows/"
 REPORTS = "tests/report/"
+LAKES = "tests/warehouse/lake/"
 STACK = f"{FLOWS}test_oncall.py"  # has a server of its own
 DEMO = "tests/system/test_docker.py"  # asks for the server of the flows
 # Each takes ten seconds and more, the longest first; a folder stands for its files.
@@ -18,7 +19,7 @@ LONGEST = (
     FLOWS,
     STACK,
     REPORTS,
-    "tests/warehouse/lake/test_lake.py",
+    LAKES,
     "tests/compare/test_corpus.py",
     "tests/ingest/test_pipeline.py",
     "tests/system/test_crash.py",
@@ -33,7 +34,6 @@ LONGEST = (
     "tests/dump/test_native.py",
     "tests/dump/test_parse.py",
     "tests/query/test_door.py",
-    "tests/warehouse/lake/",
     "tests/models/test_freeze.py",
     "tests/system/test_fleet.py",
     "tests/warehouse/",
@@ -44,8 +44,9 @@ _ENDS = pytest.StashKey[dict[pytest.Item, ExitStack]]()
 def share_of(nodeid: str) -> str:
     """Return what goes to one process together with a test."""
     file = nodeid.split("::", 1)[0]
-    if file.startswith(REPORTS):
-        return REPORTS
+    for folder in (REPORTS, LAKES):
+        if file.startswith(folder):
+            return folder
     return FLOWS if file == DEMO or (file.startswith(FLOWS) and file != STACK) else file
 
 

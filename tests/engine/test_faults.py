@@ -131,6 +131,8 @@ def test_what_a_bucket_refuses_is_told_with_the_way_out():
     for code, words in (
         ("Forbidden 403", "s3://x/y.parquet: Forbidden (HTTP code 403); give keys that may read and write there, or "),
         ("NotFound 404", "s3://x/y.parquet: NotFound (HTTP code 404); there is no such bucket"),
+        ("BadRequest 400", "s3://x/y.parquet: BadRequest (HTTP code 400); renew the keys, which may have expired, or "),
+        ("Moved 301", "s3://x/y.parquet: Moved (HTTP code 301); name the region of the bucket in AWS_REGION, and "),
     ):
         told = faults.refused(duckdb.HTTPException(to_write.format(*code.split())))
         assert (WarehouseError, True) == (type(told), words in str(told)), told

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bufferhouse.engine.limits import GIB, MIB, half_of_the_memory
+from bufferhouse.engine.limits import MIB, half_of_the_memory
 from tests.command_line import run
 
 # The same process, by the kernel's two ways to tell it: group, file and what it says.
@@ -19,6 +19,7 @@ GROUPS = {
     "in a container that sees the path of the machine": ("3:memory:/docker/abc\n", "memory/memory.limit_in_bytes"),
     "in a container that sees a path outside": ("0::/../one\n", "memory.max"),
 }
+BOUND = 512 * MIB
 MACHINE = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
@@ -43,7 +44,7 @@ def test_without_a_bound_it_is_that_of_the_machine(tmp_path: Path, said: str):
 
 @pytest.fixture
 def group(tmp_path: Path) -> Iterator[Path]:
-    """A control group of one gibibyte, as the kernel makes it."""
+    """A control group with a bound, as the kernel makes it."""
     for top, name in [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")]:
         made = Path(top) / f"bufferhouse-test-{os.getpid()}"
         try:
@@ -51,7 +52,7 @@ def group(tmp_path: Path) -> Iterator[Path]:
         except OSError:
             continue
         try:
-            (made / name).write_text(str(GIB))
+            (made / name).write_text(str(BOUND))
         except OSError:
             made.rmdir()
         else:
@@ -70,5 +71,5 @@ def test_a_query_in_a_container_takes_half_of_its_memory(group: Path, example_wa
     )
     sql = "SELECT COUNT(DISTINCT repeat(md5(CAST(range AS VARCHAR)), 100)) FROM range(10000000)"
     outcome = run("query", sql, "--warehouse", example_warehouse, "--timeout", "60", code=code)
-    said = f"bufferhouse: stopped: it needs more than {GIB // 2 // MIB} MiB of memory; --memory MIB gives it more\n"
+    said = f"bufferhouse: stopped: it needs more than {BOUND // 2 // MIB} MiB of memory; --memory MIB gives it more\n"
     assert (2, said) == (outcome.code, outcome.err)

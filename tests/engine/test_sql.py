@@ -1,13 +1,11 @@
-"""Tables in memory that statements name, also where a lake goes away in between."""
+"""Tables in memory that statements name; where a lake goes away in between, see tests/warehouse/lake/test_commit.py."""
 
 import duckdb
 import pyarrow as pa
 import pytest
 
 from bufferhouse.engine.sql import registered, streamed
-from tests.warehouse.lake.lakes import needs_lake
 
-pytest_plugins = ["tests.servers.lake_servers"]
 NUMBERS = pa.table({"number": [1, 2, 3]})
 
 
@@ -37,28 +35,3 @@ def test_how_often_rows_can_be_read():
             assert [(3,)] == con.execute("SELECT COUNT(*) FROM numbers").fetchall()
             with pytest.raises(duckdb.InvalidInputException, match="already been consumed"):
                 con.execute("SELECT COUNT(*) FROM numbers")
-
-
-@needs_lake
-@pytest.mark.slow
-def test_a_name_is_free_when_the_catalog_of_a_lake_was_away(postgres, tmp_path):
-    """DuckDB itself cannot look up a bare name then; a worker that tries again needs it."""
-    pytest.importorskip("psycopg")
-    from bufferhouse.warehouse.address import address_of
-    from bufferhouse.warehouse.lake.attach import make_lake, open_lake
-
-    address = address_of(f"ducklake:postgres:{postgres.make_database()}").with_data_path(str(tmp_path / "files"))
-    make_lake(address)
-    with open_lake(address, read_only=False) as con:
-        con.execute("CREATE TABLE stored AS SELECT 2 AS number")
-
-        def ask(meanwhile=lambda: None) -> list[tuple]:
-            with registered(con, "numbers", NUMBERS):
-                meanwhile()
-                return con.execute("FROM stored SEMI JOIN numbers USING (number)").fetchall()
-
-        for meanwhile in (postgres.kill, lambda: None):
-            with pytest.raises(duckdb.Error):
-                ask(meanwhile)
-        postgres.start()
-        assert [(2,)] == ask()

@@ -23,6 +23,7 @@ from tests.servers.postgres import Postgres, postgres_folder
 from tests.warehouse.lake.lakes import copied
 
 KEYS = {"AWS_ACCESS_KEY_ID": "who", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1"}
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # no proxy knows the servers of this machine
 
 
 @dataclass
@@ -96,7 +97,7 @@ class Bucket:
         return False
 
     def _ask(self, method: str, path: str) -> bytes:
-        with urllib.request.urlopen(urllib.request.Request(f"{self.url}/{path}", method=method), timeout=30) as answer:
+        with _DIRECT.open(urllib.request.Request(f"{self.url}/{path}", method=method), timeout=30) as answer:
             return answer.read()
 
 
@@ -126,20 +127,26 @@ def postgres(cluster, monkeypatch_module) -> Postgres:
     return cluster
 
 
+@pytest.fixture(scope="session")
+def bucket_server() -> Iterator[Bucket]:
+    """An S3 server for all tests of the process, which takes seconds to start."""
+    server = Bucket()
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
 @pytest.fixture(scope="module")
-def bucket(monkeypatch_module) -> Iterator[Bucket]:
+def bucket(bucket_server, monkeypatch_module) -> Bucket:
     """An S3 server for the tests of a module, which the environment names."""
     for name in list(os.environ):
         if name.startswith("AWS_") or name.lower() in ("http_proxy", "https_proxy", "all_proxy"):
             monkeypatch_module.delenv(name)
-    server = Bucket()
-    server.start()
-    try:
-        for name, value in server.environment.items():
-            monkeypatch_module.setenv(name, value)
-        yield server
-    finally:
-        server.stop()
+    for name, value in bucket_server.environment.items():
+        monkeypatch_module.setenv(name, value)
+    return bucket_server
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +166,21 @@ def bare_lake_to_copy(cluster, tmp_path_factory) -> LakeAddress:
 def lake_to_copy(cluster, tmp_path_factory) -> LakeAddress:
     """A lake with all models and no rows. To be copied, never opened."""
     return _made(cluster, tmp_path_factory.mktemp("blank"))
+
+
+@pytest.fixture(scope="session")
+def small_lake_to_copy(cluster, bare_lake_to_copy, tmp_path_factory) -> LakeAddress:
+    """A lake with small models and no rows. To be copied, never opened.
+
+    With all models every opening, load and removal takes several times as long.
+    """
+    folder = tmp_path_factory.mktemp("small")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PGPASSWORD", cluster.password)
+        address = copied(cluster, bare_lake_to_copy, folder / "files")
+        with writing(address, build_models=False) as warehouse:
+            build_lake(warehouse, write_models(folder / "models", staging__observations=OBSERVATIONS))
+    return address
 
 
 def _made(server: Postgres, folder: Path, **more: bool) -> LakeAddress:
@@ -182,13 +204,6 @@ def whole_lake(postgres, lake_to_copy, tmp_path_factory) -> LakeAddress:
 
 
 @pytest.fixture(scope="module")
-def shared_lake(postgres, bare_lake_to_copy, tmp_path_factory) -> LakeAddress:
-    """A lake with small models and no rows, for the tests of a module: to be opened with `build_models=False`.
-
-    With all models every opening, load and removal takes several times as long.
-    """
-    folder = tmp_path_factory.mktemp("lake")
-    address = copied(postgres, bare_lake_to_copy, folder / "files")
-    with writing(address, build_models=False) as warehouse:
-        build_lake(warehouse, write_models(folder / "models", staging__observations=OBSERVATIONS))
-    return address
+def shared_lake(postgres, small_lake_to_copy, tmp_path_factory) -> LakeAddress:
+    """A lake with small models and no rows, for the tests of a module: to be opened with `build_models=False`."""
+    return copied(postgres, small_lake_to_copy, tmp_path_factory.mktemp("lake") / "files")

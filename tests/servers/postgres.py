@@ -83,6 +83,8 @@ class Postgres:
         options = {
             "listen_addresses": "127.0.0.1", "port": self.port, "unix_socket_directories": self.root,
             "extension_control_path": f"{self.root}/extensions:$system", "fsync": "off",
+            # For less of the processor; what was committed outlives a crash of the server all the same.
+            "autovacuum": "off", "full_page_writes": "off", "jit": "off", "wal_level": "minimal", "max_wal_senders": 0,
         }  # fmt: skip
         words = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
         with (self.root / "log").open("a") as log:
@@ -109,7 +111,8 @@ class Postgres:
         """
         self.databases += 1
         like = [] if template is None else [f"--template={template.rpartition('=')[2]}"]
-        self._run("createdb", *self._where, *like, f"lake_{self.databases}")
+        # To copy the files takes a third of the processor that it takes to write the pages to the log.
+        self._run("createdb", *self._where, *like, "--strategy=file_copy", f"lake_{self.databases}")
         return f"host=127.0.0.1 port={self.port} user=prefect dbname=lake_{self.databases}"
 
     @property

@@ -1,6 +1,5 @@
 """Directories and single files as trees: what is refused by name, what is too large, and what changes meanwhile."""
 
-import ctypes
 import gzip
 import os
 import shutil
@@ -10,7 +9,7 @@ import pytest
 from bufferhouse.errors import UsageError
 from bufferhouse.sources.directory import Directory, split_at_archive
 from bufferhouse.sources.discover import discover
-from tests.command_line import call, run
+from tests.command_line import call, call_without_capabilities
 from tests.ingests import SUFFIX, ingest, name_of, write_dumps
 from tests.synthetic import small_dump
 from tests.warehouses import contents, counts, rows
@@ -180,13 +179,6 @@ def test_a_pipe_that_is_called_like_a_dump_is_named(warehouse, tmp_path):
     assert line.endswith(f"{name_of(2)}: expected a file, found a pipe, a socket or a device")
 
 
-def without_capabilities() -> None:
-    """Let the permissions of files hold for root, too, in a process that is started now."""
-    PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 24, 1, 2
-    for capability in (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH):
-        ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
-
-
 def test_what_may_not_be_read_is_named_whatever_it_is_called(warehouse, tmp_path):
     """A file called like text may be a dump, so it is not passed by; one that is called otherwise is."""
     write_dumps(tmp_path / "run", [1, 2])
@@ -194,7 +186,7 @@ def test_what_may_not_be_read_is_named_whatever_it_is_called(warehouse, tmp_path
         (tmp_path / "run" / name).write_bytes(small_dump(3))
     for path in (tmp_path / "run").iterdir():
         path.chmod(0 if name_of(2) != path.name and name_of(1) != path.name else 0o644)
-    ended = run("ingest", tmp_path / "run", "--warehouse", warehouse, preexec_fn=without_capabilities)
+    ended = call_without_capabilities("ingest", tmp_path / "run", "--warehouse", warehouse)
     assert 1 == ended.code, ended.err
     assert 2 == counts(warehouse)["dumps"]
     for name in ("notes.txt", "renamed.txt.gz"):

@@ -94,14 +94,14 @@ def test_the_same_directory_twice_at_once(tmp_path):
     path = tmp_path / "w.duckdb"
     write_dumps(tmp_path / "run", range(30))
     words = ["ingest", tmp_path / "run", "--warehouse", path, "--wait", 60, "--format", "json"]
-    processes = [start(*words) for _ in range(2)]
+    other = start(*words)
     try:
-        answers = [process.communicate(timeout=60) for process in processes]
+        own = call(*words)
+        out, err = other.communicate(timeout=60)
     finally:
-        for process in processes:
-            kill_group(process)
-    assert [0, 0] == [process.returncode for process in processes], answers
-    summaries = [json.loads(out) for out, _ in answers]
+        kill_group(other)
+    assert (0, 0) == (own.code, other.returncode), own.err + err
+    summaries = [json.loads(said) for said in (own.out, out)]
     assert [(0, 30), (30, 0)] == sorted((summary["new"], summary["known"]) for summary in summaries)
     tables = counts(path)
     assert (1, 30, 30) == tuple(tables[table] for table in ("runs", "dumps", "observations"))

@@ -19,8 +19,7 @@ from bufferhouse.paths import CHECKOUT
 from bufferhouse.warehouse import file
 from bufferhouse.warehouse.address import FileAddress
 from bufferhouse.warehouse.file import writer_lock
-from tests.command_line import call, kill_group, run, start
-from tests.sources.test_tree import without_capabilities
+from tests.command_line import call, call_without_capabilities, kill_group, start
 from tests.synthetic import small_dump
 from tests.warehouses import counts
 
@@ -77,7 +76,7 @@ def test_who_may_not_write_is_told_and_leaves_no_lock(warehouse):
     lock = FileAddress(warehouse).lock
     lock.unlink(missing_ok=True)
     warehouse.chmod(0o444)
-    outcome = run("publish", "--warehouse", warehouse, preexec_fn=without_capabilities)
+    outcome = call_without_capabilities("publish", "--warehouse", warehouse)
     assert (2, f"bufferhouse: {warehouse}: this user may not write the warehouse; let it read and write there\n") == (
         outcome.code,
         outcome.err,
@@ -85,7 +84,7 @@ def test_who_may_not_write_is_told_and_leaves_no_lock(warehouse):
     assert not lock.exists()
     warehouse.chmod(0o644)
     lock.touch(0o444)
-    outcome = run("publish", "--warehouse", warehouse, preexec_fn=without_capabilities)
+    outcome = call_without_capabilities("publish", "--warehouse", warehouse)
     assert (2, True) == (outcome.code, "may not write the lock of the warehouse" in outcome.err), outcome.err
 
 

@@ -9,7 +9,7 @@ import pytest
 import bufferhouse
 from bufferhouse.warehouse.file import File
 from bufferhouse.warehouse.open import reading, writing
-from tests.command_line import CHECKOUT, run
+from tests.command_line import call, run
 from tests.ingests import write_dumps
 from tests.synthetic import small_dump
 from tests.warehouses import load_texts
@@ -34,7 +34,7 @@ def test_an_open_notebook_does_not_make_the_nightly_ingest_fail(filled, tmp_path
     """It sees what was there when it connected, and the next connection sees the rest; nothing stays in the cache."""
     con = bufferhouse.connect(filled)
     write_dumps(tmp_path / "run", [2])
-    assert 0 == run("ingest", tmp_path / "run", "--warehouse", filled).code
+    assert 0 == call("ingest", tmp_path / "run", "--warehouse", filled).code
     assert 1 == count(con)
     assert "warehouse" == con.execute("SELECT current_database()").fetchone()[0]
     con.execute("CREATE TEMP TABLE big AS SELECT hash(i) AS h FROM range(100000) AS r(i)")
@@ -54,7 +54,7 @@ def test_a_conversation_keeps_no_ingest_out(filled, tmp_path):
         shell.stdin.flush()
         assert ["n\n", "1\n"] == [shell.stdout.readline(), shell.stdout.readline()]
         write_dumps(tmp_path / "run", [2])
-        assert 0 == run("ingest", tmp_path / "run", "--warehouse", filled).code
+        assert 0 == call("ingest", tmp_path / "run", "--warehouse", filled).code
     finally:
         shell.communicate()
 
@@ -64,7 +64,7 @@ def test_where_there_is_no_cache_the_file_itself_is_read(filled, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
     with reading(filled, is_long=True) as opened:
         assert 1 == count(opened.con)
-        assert 3 == run("ingest", CHECKOUT / "examples/fleet/seeds", "--warehouse", filled).code
+        assert 3 == run("publish", "--warehouse", filled).code
 
 
 def test_a_copy_that_was_written_to_meanwhile_is_made_again(filled, monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 
 from tests.command_line import CHECKOUT, call
 from tests.ingests import ingest
-from tests.warehouses import rows
+from tests.warehouses import asked, rows
 
 DATA = CHECKOUT / "tests" / "data" / "protos"
 TPU = "tpu-v5e-libtpu-0.0.33"
@@ -69,16 +69,18 @@ def test_a_proto_alone_is_a_dump(warehouse, folder):
     ingest(warehouse, folder / TPU, "--run", "text")
     code, summary = ingest(warehouse, bare / TPU, "--run", "proto")
     assert (0, 1, 0) == (code, summary["new"], summary["ignored"])
-    for table, columns in (("hlo_values", SLOTS), ("allocations", "t.* EXCLUDE (dump_id)")):
-        one, other = (rows(warehouse, ROWS.format(table=table, columns=columns, run=run)) for run in ("text", "proto"))
-        assert [row[1:] for row in one] == [row[1:] for row in other] != []
     same = "SELECT COUNT(DISTINCT program_id), COUNT(DISTINCT heap_events_id), COUNT(*) FROM staging.observations"
-    assert [(1, 1, 2)] == rows(warehouse, same)
     states = "SELECT file_layout, live_range_state FROM raw.dumps WHERE file_layout = 'proto'"
-    assert [("proto", "absent")] == rows(warehouse, states)
     reserved = "SELECT COUNT(DISTINCT reserved_bytes) FROM marts.peak_memory WHERE memory_space = 0"
-    assert [(1,)] == rows(warehouse, reserved)
-    assert 0 == call("verify", "--warehouse", warehouse).code
+    with asked(warehouse) as con:
+        for table, columns in (("hlo_values", SLOTS), ("allocations", "t.* EXCLUDE (dump_id)")):
+            one, other = (
+                con.execute(ROWS.format(table=table, columns=columns, run=run)).fetchall() for run in ("text", "proto")
+            )
+            assert [row[1:] for row in one] == [row[1:] for row in other] != []
+        assert (1, 1, 2) == con.execute(same).fetchone()
+        assert [("proto", "absent")] == con.execute(states).fetchall()
+        assert (1,) == con.execute(reserved).fetchone()
     out = folder.parent / "out"
     assert 0 == call("export", "--run", "proto", "-o", out, "--warehouse", warehouse).code
     assert original == (out / "proto" / packed.name).read_bytes()
@@ -175,9 +177,9 @@ def test_a_text_that_comes_takes_the_place_of_its_proto(warehouse, folder, tmp_p
     later(proto, proto.read_bytes())
     ingest(warehouse, arriving)
     assert [(path, 1)] == rows(warehouse, STANDS)
-    assert 0 == call("verify", "--warehouse", warehouse).code
     assert 0 == call("ingest", "--reparse", "--rehash", "--warehouse", warehouse).code
     assert [(path, 1)] == rows(warehouse, STANDS)
+    assert 0 == call("verify", "--warehouse", warehouse).code
 
 
 def test_a_text_that_comes_closes_the_reject_of_its_half_proto(warehouse, folder, tmp_path):

@@ -37,11 +37,12 @@ def as_if_older(path, *changes: str) -> None:
             con.execute(change)
 
 
-def test_rows_of_an_older_version_become_those_of_this_one(own_warehouse):
+def test_rows_of_an_older_version_become_those_of_this_one(dialects, tmp_path):
     """What it saw wrongly is right after it, in tables, models, shapes and observations, and `verify` proves all."""
-    expected = derived(own_warehouse)
+    own = Path(shutil.copy(dialects, tmp_path / "own.duckdb"))
+    expected = derived(own)
     as_if_older(
-        own_warehouse,
+        own,
         "UPDATE raw.instruction_texts SET opcode = 'unknown', op_name = NULL",
         "UPDATE raw.hlo_values SET physical_bytes = 0 WHERE shape_id % 2 = 0",
         "UPDATE raw.shapes SET physical_bytes = 0",
@@ -49,14 +50,14 @@ def test_rows_of_an_older_version_become_those_of_this_one(own_warehouse):
         "UPDATE raw.dumps SET signature_id = 1, entry_signature = '()->()' WHERE rowid % 3 = 0",
         "UPDATE intermediate.padding_all_values SET slack_bytes = 1",
     )
-    assert 1 == call("verify", "--warehouse", own_warehouse).code
-    outcome = call("ingest", "--reparse", "--warehouse", own_warehouse)
+    assert 1 == call("verify", "--warehouse", own).code
+    outcome = call("ingest", "--reparse", "--warehouse", own)
     assert 0 == outcome.code, outcome.out
-    assert "126/126 dumps parsed again" in outcome.err
-    assert "126 dumps parsed again\n" == outcome.out
-    assert expected == derived(own_warehouse)
-    assert "126 of 126 dumps proved\n" == call("verify", "--warehouse", own_warehouse).out
-    assert 0 == call("check", "--warehouse", own_warehouse).code
+    assert "9/9 dumps parsed again" in outcome.err
+    assert "9 dumps parsed again\n" == outcome.out
+    assert expected == derived(own)
+    assert "9 of 9 dumps proved\n" == call("verify", "--warehouse", own).out
+    assert 0 == call("check", "--warehouse", own).code
 
 
 def test_each_batch_is_a_load_that_saw_no_file(few, monkeypatch):

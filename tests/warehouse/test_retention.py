@@ -190,9 +190,10 @@ def test_what_is_left_is_what_only_the_others_would_have_loaded(three_runs, thre
 def test_older_than_counts_days_from_now(warehouse, tmp_path):
     """A run is as old as its started_at says."""
     for name, days in (("old", 40), ("young", 5)):
-        write_dumps(tmp_path / name, [days])
+        write_dumps(tmp_path / "all" / name, [days])
         moment = (datetime.now(UTC) - timedelta(days=days)).isoformat()
-        ingest(warehouse, tmp_path / name, "--label", f"started_at={moment}")
+        (tmp_path / "all" / name / "run.json").write_text(json.dumps({"started_at": moment}))
+    ingest(warehouse, tmp_path / "all")
     plan = call("prune", "--older-than", "30d", "--plan", "--warehouse", warehouse)
     assert (0, "would remove run old\n1 run, 1 observation and 1 dump would be removed\n") == (plan.code, plan.out)
     assert ["old", "young"] == runs_of(warehouse)
@@ -204,8 +205,8 @@ def test_older_than_counts_days_from_now(warehouse, tmp_path):
 def test_ties_are_broken_by_the_name_as_people_count(warehouse, tmp_path):
     """run_10 is younger than run_9 when both began at the same moment."""
     for name in ("run_9", "run_10"):
-        write_dumps(tmp_path / name, [1])
-        ingest(warehouse, tmp_path / name, "--label", "started_at=2026-01-01")
+        write_dumps(tmp_path / "all" / name, [1])
+    ingest(warehouse, tmp_path / "all", "--label", "started_at=2026-01-01")
     with duckdb.connect(str(warehouse)) as con:
         assert ["run_9"] == [name for _, name in runs_to_prune(con, keep_runs=1)]
 

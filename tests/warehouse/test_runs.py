@@ -2,12 +2,16 @@
 
 import json
 import os
+import re
 import shlex
 import shutil
 from pathlib import Path
 
 import pytest
 
+from bufferhouse.errors import UsageError
+from bufferhouse.warehouse.open import writing
+from bufferhouse.warehouse.runs import set_facts
 from tests.command_line import call
 from tests.ingests import ingest, write_dumps
 from tests.synthetic import Slot, dump_text
@@ -178,22 +182,28 @@ def test_a_wrong_set_changes_nothing(warehouse, run):
         (["nihgtly", "platform=gpu"], "did you mean 'nightly'?"),
         (["nightly", "platform"], "expected K=V"),
         (["nightly", "=gpu"], "expected K=V"),
-        (["nightly", "device_count=many"], "device_count: expected a whole number from 0 to 2^63 - 1, found 'many'"),
-        (["nightly", "device_count=-5"], "device_count: expected a whole number from 0 to 2^63 - 1, found '-5'"),
-        (["nightly", "device_count=²"], "device_count: expected a whole number"),
-        (["nightly", f"device_count={2**63}"], "device_count: expected a whole number"),
-        (["nightly", "started_at=soon"], "expected started_at as ISO 8601"),
-        (["nightly", "started_at="], "started_at cannot be removed"),
-        (["nightly", "run_name=x"], "run_name cannot be set; bufferhouse runs rename changes the name"),
-        (["nightly", "run_id=3"], "run_id cannot be set; the warehouse numbers its runs"),
-        (["nightly", "labels={}"], "labels cannot be set; set each of them as label.NAME=VALUE"),
-        (["nightly", "label.=night"], "label.: expected the name of a label behind it, such as label.team=night"),
-        (["nightly", "platfrom=tpu"], "'platfrom' is no fact of a run; did you mean 'platform'?"),
-        (["nightly", "shift=night"], "for a label of your own: label.shift=night"),
     ):
         outcome = call("runs", "set", *words, "--warehouse", warehouse)
         assert (2, "") == (outcome.code, outcome.out)
         assert message in outcome.err
+    with writing(warehouse) as writer:
+        for fact, message in (
+            ("device_count=many", "device_count: expected a whole number from 0 to 2^63 - 1, found 'many'"),
+            ("device_count=-5", "device_count: expected a whole number from 0 to 2^63 - 1, found '-5'"),
+            ("device_count=²", "device_count: expected a whole number"),
+            (f"device_count={2**63}", "device_count: expected a whole number"),
+            ("started_at=soon", "expected started_at as ISO 8601"),
+            ("started_at=", "started_at cannot be removed"),
+            ("run_name=x", "run_name cannot be set; bufferhouse runs rename changes the name"),
+            ("run_id=3", "run_id cannot be set; the warehouse numbers its runs"),
+            ("labels={}", "labels cannot be set; set each of them as label.NAME=VALUE"),
+            ("label.=night", "label.: expected the name of a label behind it, such as label.team=night"),
+            ("platfrom=tpu", "'platfrom' is no fact of a run; did you mean 'platform'?"),
+            ("shift=night", "for a label of your own: label.shift=night"),
+        ):
+            name, _, value = fact.partition("=")
+            with pytest.raises(UsageError, match=re.escape(message)):
+                set_facts(writer, "nightly", {name: value})
     assert before == contents(warehouse)
 
 

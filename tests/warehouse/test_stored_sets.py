@@ -46,8 +46,12 @@ def proved(blank_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     "damage",
     [
         "UPDATE raw.heap_events SET alive_bytes = alive_bytes + 1 WHERE ordinal = 3",
-        "UPDATE raw.heap_events SET instruction_name = instruction_name || 'x' WHERE ordinal = 0",
-        "UPDATE raw.heap_events SET shared_value_id = 0 WHERE ordinal = 0",
+        # Cells of other kinds; that each has its part in the key is seen above.
+        pytest.param(
+            "UPDATE raw.heap_events SET instruction_name = instruction_name || 'x' WHERE ordinal = 0",
+            marks=pytest.mark.soak,
+        ),
+        pytest.param("UPDATE raw.heap_events SET shared_value_id = 0 WHERE ordinal = 0", marks=pytest.mark.soak),
         "DELETE FROM raw.heap_events WHERE ordinal = 5",
         "UPDATE raw.alias_sets SET value_id = value_id + 1 WHERE rowid = 2",
     ],

@@ -21,11 +21,10 @@ CATALOG = (
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A warehouse that was made from nothing. To be copied, never written."""
-    path = tmp_path_factory.mktemp("nothing") / "nothing.duckdb"
-    with writing(path, use_blank=False):
-        return path
+def made(blanks: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse that was made from nothing: the blank one itself. To be copied, never written."""
+    [blank] = blanks.iterdir()
+    return Path(shutil.copy(blank, tmp_path_factory.mktemp("nothing") / "nothing.duckdb"))
 
 
 @pytest.fixture(scope="module")
@@ -94,15 +93,25 @@ def test_a_copy_was_built_when_it_was_made(tmp_path: Path, cache: Path):
         assert before < warehouse.con.execute("SELECT MIN(applied_at) FROM meta.migrations").fetchone()
 
 
-@pytest.mark.parametrize(
-    "harm", [*(pytest.param(one, marks=pytest.mark.soak) for one in ("cut short", "no warehouse")), "one bit"]
-)
-def test_a_damaged_blank_harms_nobody(nothing: list[tuple], tmp_path: Path, cache: Path, harm: str):
-    """Where it is not what was made a new warehouse is made from nothing, and the next one finds a whole one."""
+def damage(cache: Path, harm: str) -> Path:
+    """Damage the one blank warehouse of a cache."""
     [kept] = cache.glob("*")
     whole = kept.read_bytes()
     flipped = whole[:-1] + bytes([whole[-1] ^ 1])
     kept.write_bytes({"cut short": whole[:100_000], "no warehouse": b"", "one bit": flipped}[harm])
+    return kept
+
+
+HARMS = ("cut short", "no warehouse", "one bit")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("harm", HARMS)
+def test_where_a_blank_is_damaged_a_new_warehouse_is_made_from_nothing(
+    nothing: list[tuple], tmp_path: Path, cache: Path, harm: str
+):
+    """And is as whole as ever."""
+    damage(cache, harm)
     assert nothing == catalog(None if harm == "one bit" else tmp_path / "new.duckdb")
     assert [] == list(cache.glob("*"))
 
@@ -114,6 +123,16 @@ def make_little(path: Path) -> None:
 
 
 LITTLE = template.Blank("models", make_little)
+
+
+@pytest.mark.parametrize("harm", HARMS)
+def test_a_damaged_blank_harms_nobody(tmp_path: Path, cache: Path, harm: str):
+    """Where it is not what was made it is not copied, and goes; the next one finds a whole one."""
+    kept = damage(cache, harm)
+    assert not template.copy_of_blank(LITTLE, tmp_path / "new.duckdb")
+    assert (False, False) == ((tmp_path / "new.duckdb").exists(), kept.exists())
+    assert template.copy_of_blank(LITTLE, tmp_path / "new.duckdb")
+    assert [(1,)] == rows(tmp_path / "new.duckdb", "FROM little")
 
 
 def test_no_cache_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

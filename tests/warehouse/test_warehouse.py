@@ -17,9 +17,8 @@ from bufferhouse.ingest.source import Source
 from bufferhouse.warehouse.address import FileAddress, address_of
 from bufferhouse.warehouse.file import BLOCK_SIZE
 from bufferhouse.warehouse.open import open_reader, writing
-from tests.command_line import call, kill_group, run, run_each, start
+from tests.command_line import call, call_without_capabilities, kill_group, run, run_each, start
 from tests.ingests import write_dumps
-from tests.sources.test_tree import without_capabilities
 from tests.synthetic import small_dump
 from tests.warehouses import load_parsed, load_texts, parsed, published_path, rows
 
@@ -88,16 +87,13 @@ def test_a_warehouse_that_goes_while_it_is_written_is_told(warehouse, tmp_path, 
 
     def write() -> None:
         with writing(warehouse) as writer:
-            load_texts(writer, [small_dump(1)])
+            writer.con.execute("INSERT INTO meta.settings VALUES ('later', 'yes')")
             warehouse.rename(tmp_path / "moved.duckdb")
             if found != "none":
                 warehouse.write_bytes(b"")
 
     with pytest.raises(WarehouseError, match=f"expected the file that was opened, found {found}: "):
         write()
-    with writing(tmp_path / "new.duckdb") as writer:
-        load_texts(writer, [small_dump(1)])
-        writer.compact()
 
 
 def test_the_default_is_the_environment_or_here(monkeypatch):
@@ -260,7 +256,7 @@ def test_a_folder_that_cannot_be_written_any_more_is_told(words, own_warehouse):
     """Once there was a lock, the log or the copy that could not be made beside it ended in a traceback."""
     FileAddress(own_warehouse).lock.touch()
     own_warehouse.parent.chmod(0o555)
-    outcome = run(*words, "--warehouse", own_warehouse, preexec_fn=without_capabilities)
+    outcome = call_without_capabilities(*words, "--warehouse", own_warehouse)
     own_warehouse.parent.chmod(0o755)
     told = f"bufferhouse: the folder of the warehouse cannot be written, where its log goes: {own_warehouse.parent}\n"
     assert (2, "", told) == (outcome.code, outcome.out, outcome.err)

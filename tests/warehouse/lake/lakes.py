@@ -4,6 +4,7 @@ import shutil
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 import pytest
@@ -12,6 +13,9 @@ from bufferhouse.warehouse.address import LakeAddress, address_of
 from bufferhouse.warehouse.lake.attach import LAKE
 from bufferhouse.warehouse.open import reading
 from tests.servers.postgres import Postgres
+
+if TYPE_CHECKING:
+    from tests.servers.lake_servers import Bucket
 
 EXTENSIONS = ("ducklake", "postgres_scanner", "httpfs")
 _IS_INSTALLED = all(find_spec(f"duckdb_extension_{name}") for name in EXTENSIONS)
@@ -48,6 +52,14 @@ def catalog_copied(server: Postgres, lake: LakeAddress, data_path: str) -> LakeA
     with psycopg.connect(address.connection_string) as con:
         con.execute("UPDATE ducklake_metadata SET value = %s WHERE key = 'data_path'", [address.data_path])
     return address
+
+
+def copied_to_bucket(server: Postgres, bucket: "Bucket", lake: LakeAddress, prefix: str) -> LakeAddress:
+    """A copy of a lake in PostgreSQL that nobody has open, with its files below a prefix in a bucket."""
+    files = Path(lake.data_path)
+    for path in filter(Path.is_file, files.rglob("*")):
+        bucket.put(f"{prefix}/{path.relative_to(files)}", path.read_bytes())
+    return catalog_copied(server, lake, f"s3://lake/{prefix}")
 
 
 @contextmanager

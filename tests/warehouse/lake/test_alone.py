@@ -133,10 +133,10 @@ def test_a_run_that_is_pinned_meanwhile_stays(whole):
 
 def test_facts_that_are_set_at_once_are_all_kept(whole):
     """A run is read and written while nobody else commits, so no label takes the place of another."""
-    with ThreadPoolExecutor(4) as pool, ExitStack() as stack:
-        workers = [stack.enter_context(writing(whole, wait=60, build_models=False)) for _ in range(4)]
+    with ThreadPoolExecutor(3) as pool, ExitStack() as stack:
+        workers = [stack.enter_context(writing(whole, wait=60, build_models=False)) for _ in range(3)]
         for number in range(2):
-            facts = [{f"label.w{worker}_{number}": "yes"} for worker in range(4)]
+            facts = [{f"label.w{worker}_{number}": "yes"} for worker in range(3)]
             list(pool.map(lambda one: set_facts(one[0], "old", one[1]), zip(workers, facts, strict=True)))
     [(text,)] = answer(whole, "SELECT labels FROM raw.runs WHERE run_name = 'old'")
-    assert {f"w{worker}_{number}" for worker in range(4) for number in range(2)} == json.loads(text).keys()
+    assert {f"w{worker}_{number}" for worker in range(3) for number in range(2)} == json.loads(text).keys()

@@ -4,7 +4,7 @@ Each test stops one worker at a seam, lets another do all of its work there, on 
 PostgreSQL, and compares with the models computed from scratch.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,12 +57,26 @@ class Workers:
         load_parsed(self.loader, parsed([small_dump(self.count)], name), name)
 
 
-@pytest.fixture
-def workers(postgres, empty_lake):
-    """Two workers at a lake of their own."""
-    address = address_of(f"ducklake:postgres:{postgres.make_database(empty_lake.connection_string)}")
+@contextmanager
+def two_at(catalog: str) -> Iterator[Workers]:
+    """Two workers at the lake of a catalog."""
+    address = address_of(f"ducklake:postgres:{catalog}")
     with writing(address, build_models=False) as builder, writing(address, build_models=False) as loader:
         yield Workers(builder, loader)
+
+
+@pytest.fixture
+def workers(postgres, shared_lake):
+    """Two workers at a lake of their own, which has the models of before, or nearly."""
+    with two_at(postgres.make_database(shared_lake.connection_string)) as both:
+        yield both
+
+
+@pytest.fixture
+def first_workers(postgres, empty_lake):
+    """Two workers at a lake that has no models yet."""
+    with two_at(postgres.make_database(empty_lake.connection_string)) as both:
+        yield both
 
 
 @pytest.fixture(params=[pytest.param(name, marks=[] if name == "new" else SOAK) for name in CHANGES])
@@ -133,12 +147,12 @@ def no_turns(monkeypatch):
     monkeypatch.setattr(Claims, "commit_turn", no_turn)
 
 
-def test_models_that_come_after_dumps(workers, another):
+def test_models_that_come_after_dumps(first_workers, another):
     """A lake may have dumps before it has any model: the first ones are built for all of them."""
-    workers.add()
-    workers.add()
-    bring(workers.builder, another[0])
-    assert_right(workers, another[0])
+    first_workers.add()
+    first_workers.add()
+    bring(first_workers.builder, another[0])
+    assert_right(first_workers, another[0])
 
 
 # Where the builder is stopped: a function, and which call of it.

@@ -24,21 +24,6 @@ COVERED = (
 )
 
 
-@pytest.fixture(scope="module")
-def models(tmp_path_factory) -> Path:
-    """Small models, one of which is stored."""
-    return write_models(tmp_path_factory.mktemp("small") / "models", staging__observations=OBSERVATIONS)
-
-
-@pytest.fixture(scope="module")
-def small_lake(bare_lake, models, tmp_path_factory) -> Path:
-    """The folder of a lake without rows, with those models. To be copied, never written."""
-    folder = tmp_path_factory.mktemp("lake") / "small"
-    with writing(moved(bare_lake, folder), build_models=False) as warehouse:
-        build_lake(warehouse, models)
-    return folder
-
-
 @pytest.fixture
 def changed(tmp_path) -> Path:
     """The same models, the stored one changed, though not what it says."""
@@ -104,7 +89,7 @@ def test_models_are_those_of_a_file(blank_lake, blank_warehouse):
             assert expected
 
 
-def test_only_what_changed_takes_the_place_of_another(writer, models, tmp_path):
+def test_only_what_changed_takes_the_place_of_another(writer, tmp_path):
     """A new version of a mart is what its name shows, a gone one leaves no name, and the rest stays as it was."""
     rows = load_two(writer)
 
@@ -135,7 +120,7 @@ def test_progress_counts_dumps(writer, changed):
     assert [(3, 4), (4, 4)] == [(count, total) for name, count, total in done if name == "intermediate.sizes"]
 
 
-def test_what_was_loaded_while_models_were_built_is_computed_behind_it(writer, models):
+def test_what_was_loaded_while_models_were_built_is_computed_behind_it(writer, small_models):
     """Whoever builds next finds the load without rows, whatever the reason, and fills it in, once."""
     rows = load_two(writer)
     with transaction(writer.con):
@@ -149,7 +134,7 @@ def test_what_was_loaded_while_models_were_built_is_computed_behind_it(writer, m
             [last],
         )
     for _ in range(2):
-        assert [] == build_lake(writer, models)
+        assert [] == build_lake(writer, small_models)
         assert rows == writer.con.execute("SELECT * FROM intermediate.sizes ORDER BY ALL").fetchall()
 
 

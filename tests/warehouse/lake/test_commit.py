@@ -5,10 +5,14 @@ from contextlib import nullcontext
 from dataclasses import replace
 
 import duckdb
+import pyarrow as pa
 import pytest
 
+from bufferhouse.engine.sql import registered
 from bufferhouse.errors import UsageError
 from bufferhouse.tabulate.batch import without
+from bufferhouse.warehouse.address import address_of
+from bufferhouse.warehouse.lake.attach import make_lake, open_lake
 from bufferhouse.warehouse.lake.commit import load_claimed
 from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.retention import remove_runs
@@ -78,3 +82,23 @@ def test_a_lake_is_opened_anew_where_duckdb_answers_nothing_more(shared_lake):
         assert (2, False) == (len(used), used[0] is used[1])
         lake.con.close()
         assert 1 == load_parsed(lake, batch).new_count
+
+
+def test_a_name_is_free_when_the_catalog_of_a_lake_was_away(postgres, tmp_path):
+    """DuckDB itself cannot look up a bare name then; a worker that tries again needs it."""
+    numbers = pa.table({"number": [1, 2, 3]})
+    address = address_of(f"ducklake:postgres:{postgres.make_database()}").with_data_path(str(tmp_path / "files"))
+    make_lake(address)
+    with open_lake(address, read_only=False) as con:
+        con.execute("CREATE TABLE stored AS SELECT 2 AS number")
+
+        def ask(meanwhile=lambda: None) -> list[tuple]:
+            with registered(con, "numbers", numbers):
+                meanwhile()
+                return con.execute("FROM stored SEMI JOIN numbers USING (number)").fetchall()
+
+        for meanwhile in (postgres.kill, lambda: None):
+            with pytest.raises(duckdb.Error):
+                ask(meanwhile)
+        postgres.start()
+        assert [(2,)] == ask()

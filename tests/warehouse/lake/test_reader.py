@@ -15,14 +15,12 @@ from bufferhouse.query.door import door
 from bufferhouse.query.notebooks import export_parquet
 from bufferhouse.warehouse.address import ROOT, address_of
 from bufferhouse.warehouse.lake.attach import LAKE
-from bufferhouse.warehouse.lake.build import build_lake
 from bufferhouse.warehouse.lake.files import LakeFiles, _object
 from bufferhouse.warehouse.lake.reader import bound_password, reading_address
 from bufferhouse.warehouse.open import exists, reading, writing
 from tests.command_line import CHECKOUT, call, run
-from tests.models.small_models import OBSERVATIONS, write_models
 from tests.servers.lake_servers import KEYS
-from tests.warehouse.lake.lakes import asked, moved, needs_lake
+from tests.warehouse.lake.lakes import asked, copied_to_bucket, moved, needs_lake
 from tests.warehouses import load_texts
 
 pytest_plugins = ["tests.servers.lake_servers"]
@@ -131,15 +129,14 @@ def test_a_large_object_is_read_by_ranges():
         assert data[5:] == read.read()
 
 
-def test_readers_of_postgres_only_read(postgres, bucket, fleet, tmp_path):
+def test_readers_of_postgres_only_read(postgres, bucket, small_lake_to_copy, fleet):
     """The session cannot write, whatever is executed in it; neither password nor key is in reach of a statement.
 
     A role with the grants of docs/lake.md, and no more, reads; it cannot ingest.
     """
-    where = postgres.make_database()
-    address = address_of(f"ducklake:postgres:{where}")
-    with writing(address.with_data_path("s3://lake/readers"), build_models=False) as warehouse:
-        build_lake(warehouse, write_models(tmp_path, staging__observations=OBSERVATIONS))
+    address = copied_to_bucket(postgres, bucket, small_lake_to_copy, "readers")
+    where = address.connection_string
+    with writing(address, build_models=False) as warehouse:
         load_texts(warehouse, [seed(fleet).read_bytes()])
     names = bucket.names("readers/")
     with bound_password(address), reading(address) as reader:
