@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,10 +17,11 @@ BEFORE, AFTER = "jaxlib-0.4.38", "jaxlib-0.6.0"
 GROWN = ("jit_cnn_train_step", 0)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def compare(example_warehouse: Path):
-    """A function that compares both releases by the command line."""
+    """A function that compares both releases by the command line, with the same words once: it only reads."""
 
+    @cache
     def compared(*words: object, runs: tuple[str, str] = (BEFORE, AFTER)) -> Outcome:
         return call("compare", *runs, "--warehouse", example_warehouse, *words)
 
@@ -80,14 +82,16 @@ def test_one_program_and_one_memory_space(compare):
     assert [1] == [total["memory_space"] for total in found["totals"]]
 
 
-@pytest.mark.parametrize("by", ["cause", "op_name", "source", "opcode", "element_type", "tile"])
-def test_changes_are_added_up(compare, by: str):
+def test_changes_are_added_up(compare):
     """For every grouping the deltas sum to the change of all programs."""
-    found = objects(compare("--format", "json", "--by", by))
-    assert sum(total["delta_bytes"] for total in found["totals"]) == sum(
-        row["delta_bytes"] for row in found[f"by_{by}"]
-    )
-    assert f"All changes by {by.replace('_', ' ')}" in compare("--by", by).out
+    groupings = ("cause", "op_name", "source", "opcode", "element_type", "tile")
+    words = [word for by in groupings for word in ("--by", by)]
+    found, text = objects(compare("--format", "json", *words)), compare(*words).out
+    total = sum(total["delta_bytes"] for total in found["totals"])
+    assert dict.fromkeys(groupings, total) == {
+        by: sum(row["delta_bytes"] for row in found[f"by_{by}"]) for by in groupings
+    }
+    assert [] == [by for by in groupings if f"All changes by {by.replace('_', ' ')}" not in text]
 
 
 def test_what_is_relevant_comes_first(compare):
@@ -144,15 +148,15 @@ def test_github_reads_one_command_a_line(compare, tmp_path: Path):
     assert "1 program over 5 %25 and 1 MiB, 0 accepted" in notice
 
 
-def test_github_is_told_what_passes_the_gate(tmp_path: Path):
+def test_github_is_told_what_passes_the_gate(warehouse: Path, tmp_path: Path):
     """Donations that are lost, programs that are new and those that are gone, as on a terminal."""
     for run in ("kept", "undonated"):
         shutil.copytree(CHECKOUT / "tests" / "data" / "locked" / run, tmp_path / run)
     (tmp_path / "undonated" / f"module_0009.jit_more.cpu_after_optimizations{SUFFIX}").write_bytes(small_dump(1))
+    assert 0 == call("ingest", tmp_path / "kept", tmp_path / "undonated", "--warehouse", warehouse).code
     found = []
     for runs in (("kept", "undonated"), ("undonated", "kept")):
-        sources = [word for run in runs for word in ("--from", tmp_path / run)]
-        said = call("compare", *runs, *sources, "--fail-over", "500%", "--format", "github")
+        said = call("compare", *runs, "--warehouse", warehouse, "--fail-over", "500%", "--format", "github")
         *told, _ = said.out.splitlines()
         found.append((said.code, told))
     title = "title=bufferhouse::"
@@ -202,11 +206,10 @@ def test_what_was_accepted_passes_until_it_grows(compare, tmp_path: Path):
     """Up to its bytes the program is let through and said so; with a byte less it is refused again."""
     found = objects(compare("--format", "json"))["programs"]
     [size] = [one["after_bytes"] for one in found if one["module_name"] == GROWN[0]]
-    path = tmp_path / "accepted.toml"
-    said = compare("--fail-over", "5%,1MiB", "--accept", accept_file(path, size))
+    said = compare("--fail-over", "5%,1MiB", "--accept", accept_file(tmp_path / "enough.toml", size))
     assert 0 == said.code
     assert "kept for backward" in said.out
-    words = ("--fail-over", "5%,1MiB", "--accept", accept_file(path, size - 1))
+    words = ("--fail-over", "5%,1MiB", "--accept", accept_file(tmp_path / "too_little.toml", size - 1))
     exceeded = f"the accept file allows {GROWN[0]} in memory space 0 up to {size - 1:,} B, found {size:,} B"
     for form in ("table", "github"):
         said = compare(*words, "--format", form)
@@ -299,21 +302,22 @@ def test_a_missing_dump_of_a_program_that_is_there_is_no_missing_program(fleet: 
         ]
 
 
-def test_several_missing_dumps_of_a_program_are_one_program(tmp_path: Path):
+def test_several_missing_dumps_of_a_program_are_one_program(warehouse: Path, tmp_path: Path):
     """Whether it is gone, or new, or may be in a dump that was refused."""
-    names = {"jit_f": [small_dump(0)], "jit_g": [small_dump(1), small_dump(2)]}
-    for run, programs in (("large", ["jit_f", "jit_g"]), ("small", ["jit_f"])):
+    names = {"jit_f": [small_dump(0)], "jit_g": [small_dump(1), small_dump(2)], "jit_h": [b"nonsense\n"]}
+    for run, programs in (("large", ["jit_f", "jit_g"]), ("small", ["jit_f"]), ("refused", ["jit_f", "jit_h"])):
         for program in programs:
             for number, text in enumerate(names[program]):
                 path = tmp_path / run / f"module_000{number}.{program}.cpu_after_optimizations{SUFFIX}"
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(text)
-    sources = ("--from", tmp_path / "large", "--from", tmp_path / "small", "--fail-over", "5%", "--format", "github")
+    stored = ("--warehouse", warehouse)
+    assert 1 == call("ingest", *(tmp_path / run for run in ("large", "small", "refused")), *stored).code
+    words = (*stored, "--fail-over", "5%", "--format", "github")
     for runs, status in ((("large", "small"), "gone"), (("small", "large"), "new")):
-        told = call("compare", *runs, *sources)
+        told = call("compare", *runs, *words)
         assert (0, True) == (told.code, f"::1 program {status}: jit_g\n" in told.out)
-    (tmp_path / "small" / f"module_0002.jit_h.cpu_after_optimizations{SUFFIX}").write_bytes(b"nonsense\n")
-    told = call("compare", "large", "small", *sources)
+    told = call("compare", "large", "refused", *words)
     said = "1 program of the run before is missing in the run after, where dumps were refused"
     assert (1, True) == (told.code, f"::error title=bufferhouse::{said} " in told.out)
 
@@ -330,17 +334,18 @@ def test_nothing_need_be_stored(fleet: Path, compare):
     assert ids & found.keys() == ids & stored.keys()
 
 
-def test_what_could_not_be_read_is_told_beside_the_figures(fleet: Path, tmp_path: Path):
+def test_what_could_not_be_read_is_told_beside_the_figures(tmp_path: Path):
     """A program that is missing may be in it: the report, its page and the annotations say so."""
     cut, page = tmp_path / "cut.tar.gz", tmp_path / "page.html"
     cut.write_bytes(b"no archive")
-    sources = [word for place in (fleet / BEFORE, fleet / AFTER, cut) for word in ("--from", place)]
+    words = ["compare", "small", "large"]
+    words += [word for place in (*spaced_runs(tmp_path), cut) for word in ("--from", place)]
     expected = "1 path could not be read: nothing of it is in the figures"
-    said = call("compare", BEFORE, AFTER, *sources)
+    said = call(*words)
     assert (0, True, True) == (said.code, expected in said.err, expected in said.out)
-    assert 0 == call("compare", BEFORE, AFTER, *sources, "--html", page).code
+    assert 0 == call(*words, "--html", page).code
     assert expected in page.read_text()
-    told = call("compare", BEFORE, AFTER, *sources, "--fail-over", "500%", "--format", "github").out.splitlines()
+    told = call(*words, "--fail-over", "500%", "--format", "github").out.splitlines()
     assert f"::warning title=bufferhouse::{expected}" in told
 
 
@@ -394,36 +399,38 @@ def test_the_gate_asks_for_headroom(own_warehouse):
     assert "runs set jaxlib-0.10.0 device_memory_bytes=…" in call(*words).err
     for memory, code in ((7 << 20, 0), (6 << 20, 1)):
         call("runs", "set", runs[1], f"device_memory_bytes={memory}", "--warehouse", own_warehouse)
-        said = call(*words, "--format", "json")
+        said, text = call(*words, "--format", "json"), call(*words, "--bytes").out
         tight = json.loads(said.out)["gate"]["tight"]
-        assert (code, code, code == 1) == (said.code, len(tight), "Too little headroom" in call(*words).out)
+        assert (code, code, code == 1) == (said.code, len(tight), "Too little headroom" in text)
+    assert f"1 program beside the {6 << 20:,} B of the device." in text
     assert "too little headroom" in call(*words, "--format", "github").out
-    assert f"1 program beside the {6 << 20:,} B of the device." in call(*words, "--bytes").out
     assert 2 == call("compare", *runs, "--headroom", "5%", "--warehouse", own_warehouse).code
     assert "expected a share such as 5%" in call(*words[:-3], "much", *words[-2:]).err
 
 
-@pytest.mark.parametrize(
-    ("target", "on_device"), [("sm_9.0a_gpu", 110), ("cl_853872983", 60), ("cpu", 210)], ids=["gpu", "tpu", "cpu"]
-)
-def test_headroom_counts_all_that_lies_on_the_device(tmp_path: Path, target: str, on_device: int):
+def test_headroom_counts_all_that_lies_on_the_device(warehouse: Path, tmp_path: Path):
     """Memory spaces of a GPU are labels on one memory, but for the host's; those of a TPU are memories of their own."""
     headers = [", preallocated-temp", *(f", color {color}, preallocated-temp" for color in (2, 7, 5))]
     slots = [Slot(0, 2, 0, size, number) for number, size in enumerate((60, 30, 20, 100))]
-    for run in ("a", "b"):
-        (tmp_path / run).mkdir()
-        name = f"module_0001.jit_f.{target}_after_optimizations-buffer-assignment.txt".replace("3_after", "3.after")
-        (tmp_path / run / name).write_bytes(dump_text(slots, headers))
-        (tmp_path / run / "run.json").write_text('{"device_memory_bytes": 100}')
-    words = ("compare", "a", "b", "--fail-over", "5%", "--headroom", "0%", "--from", tmp_path)
-    for only in ((), ("--memory-space", "0")):
-        said = call(*words, *only, "--format", "json")
-        tight = [(row["memory_space"], row["after_device_bytes"]) for row in json.loads(said.out)["gate"]["tight"]]
-        assert ([(0, on_device)], 1) == (tight, said.code) if on_device > 100 else ([], 0) == (tight, said.code)
-        several = " in all memory spaces of the device" if on_device > 60 else ""
-        text = call(*words, *only).out
-        assert f"jit_f reserves most, {on_device} B{several}, {on_device}.0% of it" in text
-        assert (on_device > 100) == (f" {on_device} B" in text.partition("Too little headroom")[2].partition("\n\n")[0])
+    targets = {"gpu": ("sm_9.0a_gpu_after", 110), "tpu": ("cl_853872983.after", 60), "cpu": ("cpu_after", 210)}
+    for kind, (target, _) in targets.items():
+        for side in ("a", "b"):
+            (run := tmp_path / f"{kind}-{side}").mkdir()
+            dump = f"module_0001.jit_f.{target}_optimizations-buffer-assignment.txt"
+            (run / dump).write_bytes(dump_text(slots, headers))
+            (run / "run.json").write_text('{"device_memory_bytes": 100}')
+    assert 0 == call("ingest", *tmp_path.glob("*-?"), "--warehouse", warehouse).code
+    for kind, (_, on_device) in targets.items():
+        words = ("compare", f"{kind}-a", f"{kind}-b", "--fail-over", "5%", "--headroom", "0%", "--warehouse", warehouse)
+        for only in ((), ("--memory-space", "0")):
+            said = call(*words, *only, "--format", "json")
+            tight = [(row["memory_space"], row["after_device_bytes"]) for row in json.loads(said.out)["gate"]["tight"]]
+            assert ([(0, on_device)], 1) == (tight, said.code) if on_device > 100 else ([], 0) == (tight, said.code)
+            several = " in all memory spaces of the device" if on_device > 60 else ""
+            text = call(*words, *only).out
+            assert f"jit_f reserves most, {on_device} B{several}, {on_device}.0% of it" in text
+            tight = text.partition("Too little headroom")[2].partition("\n\n")[0]
+            assert (on_device > 100) == (f" {on_device} B" in tight)
 
 
 def test_headroom_is_judged_without_an_allocation_in_space_0(tmp_path: Path):
@@ -439,7 +446,7 @@ def test_headroom_is_judged_without_an_allocation_in_space_0(tmp_path: Path):
     assert ([(1, 110)], 1) == (tight, said.code)
 
 
-def test_a_program_that_did_not_fit_leaves_no_headroom(tmp_path: Path):
+def test_a_program_that_did_not_fit_leaves_no_headroom(warehouse: Path, tmp_path: Path):
     """A device offers less than its memory: what its compiler refused may take few enough bytes. All forms say so."""
     for run in ("a", "b"):
         (tmp_path / run).mkdir()
@@ -447,9 +454,11 @@ def test_a_program_that_did_not_fit_leaves_no_headroom(tmp_path: Path):
             dump_text([Slot(0, 2, 0, 50)])
         )
         (tmp_path / run / "run.json").write_text('{"device_memory_bytes": 100}')
-    words = ("compare", "a", "b", "--from", tmp_path, "--fail-over", "5%", "--headroom", "5%")
-    assert 0 == call(*words).code
+    gate = ("--fail-over", "5%", "--headroom", "5%")
+    assert 0 == call("compare", "a", "b", "--from", tmp_path, *gate).code
     (tmp_path / "b" / "module_0001.jit_f.oom_intermediate_module.txt").write_text("HloModule jit_f\n")
+    assert 0 == call("ingest", tmp_path / "a", tmp_path / "b", "--warehouse", warehouse).code
+    words = ("compare", "a", "b", "--warehouse", warehouse, *gate)
     said = call(*words, "--format", "json")
     [tight] = json.loads(said.out)["gate"]["tight"]
     assert (1, None, True) == (said.code, tight["before_did_not_fit"], tight["after_did_not_fit"])
@@ -528,7 +537,7 @@ def test_a_source_without_a_line_is_its_file(fleet: Path, tmp_path: Path, monkey
     warehouse = tmp_path / "w.duckdb"
     monkeypatch.setenv("COLUMNS", "400")
     assert 0 == call("ingest", tmp_path / BEFORE, tmp_path / AFTER, "--warehouse", warehouse).code
-    for words in ([], ["--format", "json"], ["--by", "source", "--format", "json"], ["--format", "markdown"]):
+    for words in ([], ["--by", "source", "--format", "json"], ["--format", "markdown"]):
         said = call("compare", BEFORE, AFTER, *words, "--warehouse", warehouse).out
         assert ".py" in said
         assert ":None" not in said
