@@ -144,7 +144,7 @@ def test_back_filling_goes_range_by_range(directory, con, monkeypatch):
 
 def test_what_was_back_filled_is_what_the_loads_gave(own_warehouse, monkeypatch):
     """Every stored model of this checkout, computed anew in small ranges, has the rows that its loads stored."""
-    monkeypatch.setattr(build, "BACKFILL_DUMPS", 40)
+    monkeypatch.setattr(build, "BACKFILL_DUMPS", 70)
     with duckdb.connect(str(own_warehouse)) as con:
         names = [
             name
@@ -209,11 +209,11 @@ def test_models_are_listed_with_version_kind_and_freshness(warehouse):
 
 @pytest.fixture
 def outdated(warehouse) -> tuple[Path, int, int]:
-    """A warehouse whose stored models are all of an older version, how many there are, and how many dumps."""
+    """A warehouse with stored models of an older version, which no other reads; how many there are, and dumps."""
     with writing(warehouse) as writer:
         load_texts(writer, [small_dump(number) for number in range(3)])
     with duckdb.connect(str(warehouse)) as con:
-        return warehouse, outdate(con), 3
+        return warehouse, outdate(con, "model_name IN ('intermediate.listed_peaks', 'intermediate.space_totals')"), 3
 
 
 # Publishing stays in the suite for every verb that opens a warehouse to write.
