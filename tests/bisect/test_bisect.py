@@ -94,9 +94,10 @@ def test_what_fails_is_skipped_and_said(bisect):
 
 def test_a_failure_may_be_what_is_looked_for(bisect):
     """--fail-is-bad: the first release that fails."""
-    found = bisect("--fail-is-bad", "--metric", "temp", program="donate1", fails=tuple(RELEASES[3:]))
-    assert ("0.7.0", "0.8.0") == (found["last_good"], found["first_bad"])
-    assert "0.8.0 is the first that fails" in found["verdict"]
+    releases = RELEASES[:3]
+    found = bisect("--fail-is-bad", "--metric", "temp", program="donate1", releases=releases, fails=(releases[2],))
+    assert ("0.6.0", "0.7.0") == (found["last_good"], found["first_bad"])
+    assert "0.7.0 is the first that fails" in found["verdict"]
 
 
 @pytest.mark.parametrize(
@@ -152,15 +153,13 @@ def test_runs_of_others_are_taken_where_they_agree(bisect, example_warehouse: Pa
     assert 1 < sum(point["run_name"] in {f"jaxlib-{one}" for one in RELEASES} for point in found["points"])
 
 
-def test_nothing_moves(bisect):
-    """Exit 1 where the last point takes what the first takes."""
-    found = bisect(program="donate1", releases=RELEASES[:2])
-    assert (None, 2) == (found["first_bad"], found["compile_count"])
-
-
-def test_a_memory_space_that_the_program_has_not_is_told(tmp_path: Path):
-    """It is not measured as 0 B that did not move."""
-    said = call(*_words(tmp_path, "jit_donate1"), "--memory-space", 7, *_command(tmp_path))
+def test_nothing_moves(tmp_path: Path):
+    """Exit 1 where the last point takes what the first takes; not 0 B of a memory space that the program has not."""
+    words, command = _words(tmp_path, "jit_donate1"), _command(tmp_path)
+    said = call(*words, "--format", "json", *command)
+    found = json.loads(said.out)
+    assert (1, None, 2) == (said.code, found["first_bad"], found["compile_count"])
+    said = call(*words, "--memory-space", 7, *command)
     assert (2, "jit_donate1 has nothing in memory space 7; its memory spaces: 0\n") == (
         said.code, said.err.split("bufferhouse: ")[-1]
     )  # fmt: skip
