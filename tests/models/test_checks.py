@@ -132,9 +132,9 @@ def test_the_command_names_the_dump_and_exits_with_1_for_an_error(own_release, n
     assert outcome.code == int(severity == "error")
 
 
-def test_a_live_range_that_is_too_long_opens_a_balance(own_warehouse):
+def test_a_live_range_that_is_too_long_opens_a_balance(own_release):
     """One position in one row, computed anew, is found by what can no longer be true of the bytes."""
-    with duckdb.connect(str(own_warehouse)) as con:
+    with duckdb.connect(str(own_release)) as con:
         [(dump,)] = con.execute(OPENED).fetchall()
         outdate(con)
         build.build(con)

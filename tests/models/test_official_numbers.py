@@ -116,51 +116,62 @@ def test_a_message_stands_beside_the_bytes_of_its_dump():
     assert {"agrees": 37, "printed alone": 66, "unknown": 16} == Counter(row[-1] for row in rows.values())
 
 
+# Compiler, version and platform of a run, the target and the compiler of its dump; and why a number is not known.
+NO_RULE = {
+    ((None, None, "cpu"), ("cpu", None)): "nothing says which compiler made the dump",
+    (("jaxlib", "0.7.0.dev1", "cpu"), ("cpu", None)): "no release of jaxlib is said that has a number",
+    (("tensorflow", "2.21.0", "cpu"), ("cpu", None)): "no rule is known of tensorflow 2.21.0 on cpu",
+}
+NO_RULE_OF_LIBTPU = {
+    ((None, "0.10.2", None), ("tpu", None)): "nothing says which compiler made the dump",
+    ((None, None, None), ("tpu", "719471581")): "no rule is known of libtpu 0.0.7.1 on tpu",
+    (("libtpu", "0.0.7.2", None), ("tpu", "1030000000")): "no rule is known of libtpu 0.0.7.2 on tpu",
+    ((None, None, None), ("tpu", "1000000000")): "no rule is known of libtpu CL 1000000000 on tpu",
+}
+
+
 @pytest.fixture(scope="module")
-def one_dump():
-    """A warehouse with a program of a compiler that each test tells it."""
+def numbers_without_a_rule() -> dict[tuple, list[tuple]]:
+    """The numbers of one program, had each of these compilers made it."""
+    compilers = [*NO_RULE, *NO_RULE_OF_LIBTPU]
     with writing(None) as warehouse:
         load_texts(warehouse, [dump_text([Slot(0, 1, 0, 64)])])
-        yield warehouse.con
+        [(run_id,)] = warehouse.con.execute("SELECT run_id FROM raw.runs").fetchall()
+        for number, (run, dump) in enumerate(compilers, 1000):
+            warehouse.con.execute(
+                "INSERT INTO raw.runs SELECT * REPLACE (? AS run_id, ? AS run_name, ? AS compiler,"
+                " ? AS compiler_version, ? AS platform) FROM raw.runs WHERE run_id = ?",
+                [number, str(number), *run, run_id],
+            )
+            warehouse.con.execute(
+                "INSERT INTO raw.observations SELECT * REPLACE (? AS run_id, ? AS compile_target,"
+                " ? AS compiler_revision) FROM raw.observations WHERE run_id = ?",
+                [number, *dump, run_id],
+            )
+        rows = warehouse.con.execute(
+            "SELECT run_id, number_name, said_by, verdict, computed_bytes, rule, rule_text, why_text"
+            " FROM marts.official_numbers_v1 WHERE run_id >= 1000"
+        ).fetchall()
+    return {key: [row[1:] for row in rows if row[0] == number] for number, key in enumerate(compilers, 1000)}
 
 
-@pytest.mark.parametrize(
-    ("compiler", "why"),
-    [
-        ((None, None, "cpu"), "nothing says which compiler made the dump"),
-        (("jaxlib", "0.7.0.dev1", "cpu"), "no release of jaxlib is said that has a number"),
-        (("tensorflow", "2.21.0", "cpu"), "no rule is known of tensorflow 2.21.0 on cpu"),
-    ],
-)
-def test_what_no_rule_is_known_of_has_no_bytes(one_dump, compiler, why):
+@pytest.mark.parametrize("compiler", NO_RULE)
+def test_what_no_rule_is_known_of_has_no_bytes(numbers_without_a_rule, compiler):
     """Neither memory_analysis() nor the report, and why; the dump itself and XProf need no compiler."""
-    one_dump.execute("UPDATE raw.observations SET compile_target = 'cpu', compiler_revision = NULL")
-    one_dump.execute(TELL.format("TRUE"), compiler)
-    found = one_dump.execute(
-        "SELECT said_by, verdict, computed_bytes, rule, rule_text, why_text FROM marts.official_numbers_v1"
-        " WHERE number_name <> 'generated_code_size_in_bytes'"
-    ).fetchall()
+    found = [row[1:] for row in numbers_without_a_rule[compiler] if row[0] != "generated_code_size_in_bytes"]
     rows = [row for row in found if row[3] == "unknown"]
     assert ["memory-usage report"] + ["memory_analysis()"] * 5 == sorted(row[0] for row in rows)
-    assert {("unknown", None, "unknown", "not known", why)} == {row[1:] for row in rows}
+    assert {("unknown", None, "unknown", "not known", NO_RULE[compiler])} == {row[1:] for row in rows}
     assert {"XProf", "the dump"} == {row[0] for row in found if row[2] is not None}
 
 
-@pytest.mark.parametrize(
-    ("compiler", "revision", "why"),
-    [
-        ((None, "0.10.2", None), None, "nothing says which compiler made the dump"),
-        ((None, None, None), "719471581", "no rule is known of libtpu 0.0.7.1 on tpu"),
-        (("libtpu", "0.0.7.2", None), "1030000000", "no rule is known of libtpu 0.0.7.2 on tpu"),
-        ((None, None, None), "1000000000", "no rule is known of libtpu CL 1000000000 on tpu"),
-    ],
-)
-def test_a_libtpu_is_named_by_what_decides(one_dump, compiler, revision, why):
+@pytest.mark.parametrize("compiler", NO_RULE_OF_LIBTPU)
+def test_a_libtpu_is_named_by_what_decides(numbers_without_a_rule, compiler):
     """By the release of its CL number; where that is of none by its version, and without one by the number."""
-    one_dump.execute("UPDATE raw.observations SET compile_target = 'tpu', compiler_revision = ?", [revision])
-    one_dump.execute(TELL.format("TRUE"), compiler)
-    [found] = of_number(one_dump, "temp_size_in_bytes")
-    assert (None, "unknown", why) == (*found[:2], found[-1])
+    [found] = [
+        row for row in numbers_without_a_rule[compiler] if row[:2] == ("temp_size_in_bytes", "memory_analysis()")
+    ]
+    assert (None, "unknown", NO_RULE_OF_LIBTPU[compiler]) == (found[3], found[2], found[-1])
 
 
 def with_opcodes(slots: list[Slot], *opcodes: bytes) -> bytes:

@@ -79,8 +79,8 @@ def test_what_speaks_against_a_dump_is_told(tmp_path):
     files = files_of(TEXT)
     silent = {role: files[SUFFIXES[role]].encode() for role in ("allocations", "values")}
     with writing(path) as writer:
-        load_runs(writer, {"two": [{"combined": dump_text(slots[:1])}, {"combined": dump_text(slots)}]})
-        load_runs(writer, {"breach": [{"combined": breach.encode()}], "silent": [silent]})
+        two = [{"combined": dump_text(slots[:1])}, {"combined": dump_text(slots)}]
+        load_runs(writer, {"two": two, "breach": [{"combined": breach.encode()}], "silent": [silent]})
     expected = {
         "two": "This run has 2 different dumps of the program; this is the largest.",
         "breach": 'The dump breaks 1 soft rule: see .answers["program_warnings"].',
