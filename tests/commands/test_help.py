@@ -48,7 +48,7 @@ def test_each_help_has_an_example_that_its_verb_takes(name):
         command.make_context(verb, words)
 
 
-# `models` counts the rows of all models: seconds on the fleet. On a smaller one tests/models/test_build.py asks for it.
+# `models` counts the rows of all models: seconds. Of four models tests/models/test_build.py asks for it.
 @pytest.mark.parametrize("verb", [*SHOWN, pytest.param("models", marks=pytest.mark.soak)])
 def test_examples_run_on_the_example_fleet(own_warehouse: Path, monkeypatch: pytest.MonkeyPatch, verb: str):
     """Who copies an example after `make demo` gets an answer."""
