@@ -100,29 +100,43 @@ def own_release(of_a_release, tmp_path) -> Path:
     return Path(shutil.copy(of_a_release, tmp_path / "own.duckdb"))
 
 
-def break_one_dump(path: Path, name: str) -> int:
+@pytest.fixture(scope="module")
+def connected(of_a_release, tmp_path_factory):
+    """A connection to a copy of that warehouse, which no test changes for others."""
+    copy = shutil.copy(of_a_release, tmp_path_factory.mktemp("connected") / "release.duckdb")
+    with duckdb.connect(copy, config={"threads": 1}) as con:
+        yield con
+
+
+@pytest.fixture
+def con(connected):
+    """That connection, in a transaction that is taken back."""
+    connected.execute("BEGIN")
+    yield connected
+    connected.execute("ROLLBACK")
+
+
+def break_one_dump(con: duckdb.DuckDBPyConnection, name: str) -> int:
     """Change the one row that a check is about, and return the dump that it is of."""
-    with duckdb.connect(str(path), config={"threads": 1}) as con:
-        [(dump,)] = con.execute("SELECT dump_id FROM raw.observations WHERE module_name = 'jit_scalar_add'").fetchall()
-        for statement in BEFORE.get(name, []):
-            con.execute(f"{statement} WHERE dump_id = {dump}")
-        assert [(dump,)] == con.execute(f"UPDATE {BROKEN[name]} AND dump_id = {dump} RETURNING dump_id").fetchall()
-        assert {dump} == {
-            row[0] for row in con.execute(f"SELECT dump_id, expected, found FROM checks.{name}").fetchall()
-        }
+    [(dump,)] = con.execute("SELECT dump_id FROM raw.observations WHERE module_name = 'jit_scalar_add'").fetchall()
+    for statement in BEFORE.get(name, []):
+        con.execute(f"{statement} WHERE dump_id = {dump}")
+    assert [(dump,)] == con.execute(f"UPDATE {BROKEN[name]} AND dump_id = {dump} RETURNING dump_id").fetchall()
     return dump
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_one_byte_in_one_row_is_found(own_release, name):
+def test_one_byte_in_one_row_is_found(con, name):
     """The check that is about it names the one dump it is in."""
-    break_one_dump(own_release, name)
+    dump = break_one_dump(con, name)
+    assert {dump} == {row[0] for row in con.execute(f"SELECT dump_id, expected, found FROM checks.{name}").fetchall()}
 
 
 @pytest.mark.parametrize(("name", "severity"), [("balances_close", "error"), ("temps_stand_last", "warn")])
 def test_the_command_names_the_dump_and_exits_with_1_for_an_error(own_release, name, severity):
     """A check that warns is told, and does not fail."""
-    dump = break_one_dump(own_release, name)
+    with duckdb.connect(str(own_release)) as con:
+        dump = break_one_dump(con, name)
     outcome = call("check", "--warehouse", own_release, "--format", "json")
     found = {row["check"]: row for row in json.loads(outcome.out)}
     assert found[name]["first"].startswith(f"dump {dump}: expected ")
