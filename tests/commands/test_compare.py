@@ -63,6 +63,8 @@ RUNS = {
     "on-shaped-large": [("jit_f", shaped(128))],
     "whole": [("jit_f", small_dump(0)), ("jit_g", small_dump(1))],
     "broken": [("jit_f", small_dump(0)), ("jit_g", NONSENSE)],
+    "renamed": [("jit_g", small_dump(0))],
+    "renamed-and-refused": [("jit_g", small_dump(0)), ("jit_f", NONSENSE)],
     "several": [("jit_f", small_dump(0)), ("jit_g", small_dump(1)), ("jit_g", small_dump(2))],
     "one": [("jit_f", small_dump(0))],
     "one-and-refused": [("jit_f", small_dump(0)), ("jit_h", NONSENSE)],
@@ -77,8 +79,8 @@ RUNS = {
 
 
 @pytest.fixture(scope="module")
-def small_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of RUNS, and of real runs with and without donations. To be read, never written."""
+def small_runs(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of RUNS, of real runs with and without donations, and with two dumps. To be read, never written."""
     folder = tmp_path_factory.mktemp("small-runs")
     for run, dumps in RUNS.items():
         (folder / run).mkdir()
@@ -91,15 +93,22 @@ def small_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for run in ("kept", "undonated"):
         shutil.copytree(CHECKOUT / "tests" / "data" / "locked" / run, folder / run)
     (folder / "undonated" / f"module_0009.jit_more.cpu_after_optimizations{SUFFIX}").write_bytes(small_dump(1))
+    (old,), (new,) = ((fleet / release).glob(f"*.jit_fft.*{SUFFIX}") for release in ("jaxlib-0.4.13", "jaxlib-0.9.0"))
+    for kind, there, refused in (("smaller", old, new), ("larger", new, old)):
+        for side in ("before", "after"):
+            (folder / f"{kind}-{side}").mkdir()
+            shutil.copy(there, folder / f"{kind}-{side}")
+        shutil.copy(refused, folder / f"{kind}-before")
+        (folder / f"{kind}-after" / refused.name).write_bytes(NONSENSE)
     return folder
 
 
 @pytest.fixture(scope="module")
 def small(small_runs: Path, tmp_path_factory: pytest.TempPathFactory):
-    """A function that compares two of the small runs, which are loaded once, by the command line."""
+    """A function that compares two of the small runs by the command line; they are loaded once, and only read."""
     warehouse = tmp_path_factory.mktemp("small") / "warehouse.duckdb"
     assert 1 == call("ingest", *sorted(small_runs.iterdir()), "--warehouse", warehouse).code  # some are refused
-    return lambda *words: call("compare", *words, "--warehouse", warehouse)
+    return cache(lambda *words: call("compare", *words, "--warehouse", warehouse))
 
 
 def objects(said: Outcome) -> dict:
@@ -306,39 +315,27 @@ def test_a_program_that_may_be_in_a_bad_dump_passes_no_gate(small, small_runs: P
     assert (1, True) == (told.code, said in " ".join(told.out.split()))
 
 
-def test_another_program_does_not_stand_for_one_that_may_be_in_a_bad_dump(tmp_path: Path):
+def test_another_program_does_not_stand_for_one_that_may_be_in_a_bad_dump(small):
     """It is compared with the one before as that is not there; whether it is refused or renamed nobody knows."""
-    for run, files in (("before", {"f": small_dump(0)}), ("after", {"g": small_dump(0), "f": b"nonsense\n"})):
-        (tmp_path / run).mkdir()
-        for number, (name, text) in enumerate(files.items()):
-            (tmp_path / run / f"module_000{number}.jit_{name}.cpu_after_optimizations{SUFFIX}").write_bytes(text)
-    words = ("compare", "before", "after", "--from", tmp_path, "--fail-over", "5%")
-    told = call(*words, "--format", "github")
+    words = ("one", "renamed-and-refused", "--fail-over", "5%")
+    told = small(*words, "--format", "github")
     said = "1 program of the run before is missing in the run after, where dumps were refused"
-    assert (1, [f"::error title=bufferhouse::{said} (standard error names them): jit_f"]) == (
-        told.code, [line for line in told.out.splitlines() if line.startswith("::error")]
-    )  # fmt: skip
-    gate = json.loads(call(*words, "--format", "json").out)["gate"]
+    [error] = [line for line in told.out.splitlines() if line.startswith("::error")]
+    assert (1, True) == (told.code, error.startswith(f"::error title=bufferhouse::{said} (bufferhouse rejects ls"))
+    assert error.endswith(": jit_f")
+    gate = json.loads(small(*words, "--format", "json").out)["gate"]
     assert [("jit_f", "renamed")] == [(row["before_program_name"], row["status"]) for row in gate["missing"]]
-    (tmp_path / "after" / f"module_0001.jit_f.cpu_after_optimizations{SUFFIX}").unlink()
-    assert 0 == call(*words).code
+    assert 0 == small("one", "renamed", "--fail-over", "5%").code
 
 
-def test_a_missing_dump_of_a_program_that_is_there_is_no_missing_program(fleet: Path, tmp_path: Path):
+def test_a_missing_dump_of_a_program_that_is_there_is_no_missing_program(small):
     """A further dump is called so, by the gate as by the notice of what is gone."""
-    (old,), (new,) = ((fleet / release).glob(f"*.jit_fft.*{SUFFIX}") for release in ("jaxlib-0.4.13", "jaxlib-0.9.0"))
     said = "1 further dump of the run before is missing in the run after, where dumps were refused"
-    for folder, there, refused in (("smaller", old, new), ("larger", new, old)):
-        for run in ("before", "after"):
-            (tmp_path / folder / run).mkdir(parents=True)
-            shutil.copy(there, tmp_path / folder / run)
-        shutil.copy(refused, tmp_path / folder / "before")
-        (tmp_path / folder / "after" / refused.name).write_bytes(b"nonsense\n")
-        words = ("compare", "before", "after", "--from", tmp_path / folder, "--fail-over", "5%")
-        told = call(*words, "--format", "github")
-        assert [f"::error title=bufferhouse::{said} (standard error names them): jit_fft"] == [
-            line for line in told.out.splitlines() if line.startswith("::error")
-        ]
+    for kind in ("smaller", "larger"):
+        told = small(f"{kind}-before", f"{kind}-after", "--fail-over", "5%", "--format", "github")
+        [error] = [line for line in told.out.splitlines() if line.startswith("::error")]
+        assert error.startswith(f"::error title=bufferhouse::{said} (bufferhouse rejects ls")
+        assert error.endswith(": jit_fft")
 
 
 def test_several_missing_dumps_of_a_program_are_one_program(small):
