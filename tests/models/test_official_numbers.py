@@ -130,29 +130,35 @@ NO_RULE_OF_LIBTPU = {
 }
 
 
+def add_compilers(con, compilers: list[tuple[tuple, tuple]]) -> dict[int, tuple]:
+    """Add the only run again for each compiler, as if that had made its dumps; return the compilers by run_id."""
+    [(run_id,)] = con.execute("SELECT run_id FROM raw.runs").fetchall()
+    added = dict(enumerate(compilers, 1000))
+    for number, (run, dump) in added.items():
+        con.execute(
+            "INSERT INTO raw.runs SELECT * REPLACE (? AS run_id, ? AS run_name, ? AS compiler,"
+            " ? AS compiler_version, ? AS platform) FROM raw.runs WHERE run_id = ?",
+            [number, str(number), *run, run_id],
+        )
+        con.execute(
+            "INSERT INTO raw.observations SELECT * REPLACE (? AS run_id, ? AS compile_target,"
+            " ? AS compiler_revision) FROM raw.observations WHERE run_id = ?",
+            [number, *dump, run_id],
+        )
+    return added
+
+
 @pytest.fixture(scope="module")
 def numbers_without_a_rule() -> dict[tuple, list[tuple]]:
     """The numbers of one program, had each of these compilers made it."""
-    compilers = [*NO_RULE, *NO_RULE_OF_LIBTPU]
     with writing(None) as warehouse:
         load_texts(warehouse, [dump_text([Slot(0, 1, 0, 64)])])
-        [(run_id,)] = warehouse.con.execute("SELECT run_id FROM raw.runs").fetchall()
-        for number, (run, dump) in enumerate(compilers, 1000):
-            warehouse.con.execute(
-                "INSERT INTO raw.runs SELECT * REPLACE (? AS run_id, ? AS run_name, ? AS compiler,"
-                " ? AS compiler_version, ? AS platform) FROM raw.runs WHERE run_id = ?",
-                [number, str(number), *run, run_id],
-            )
-            warehouse.con.execute(
-                "INSERT INTO raw.observations SELECT * REPLACE (? AS run_id, ? AS compile_target,"
-                " ? AS compiler_revision) FROM raw.observations WHERE run_id = ?",
-                [number, *dump, run_id],
-            )
+        added = add_compilers(warehouse.con, [*NO_RULE, *NO_RULE_OF_LIBTPU])
         rows = warehouse.con.execute(
             "SELECT run_id, number_name, said_by, verdict, computed_bytes, rule, rule_text, why_text"
             " FROM marts.official_numbers_v1 WHERE run_id >= 1000"
         ).fetchall()
-    return {key: [row[1:] for row in rows if row[0] == number] for number, key in enumerate(compilers, 1000)}
+    return {compiler: [row[1:] for row in rows if row[0] == number] for number, compiler in added.items()}
 
 
 @pytest.mark.parametrize("compiler", NO_RULE)
@@ -195,21 +201,19 @@ TEMPORARIES = {
 
 
 @pytest.fixture(scope="module")
-def temporaries():
-    """A function that returns bytes and verdict of the temporaries of such a dump, had a libtpu made it."""
+def temporaries() -> dict[tuple[str, str], tuple[int, str]]:
+    """Bytes and verdict of the temporaries of these dumps by name and version, had libtpus made them."""
+    versions = ("0.0.33", "0.0.50.1", "0.0.52")
     with writing(None) as warehouse:
-        ids = dict(zip(TEMPORARIES, load_texts(warehouse, list(TEMPORARIES.values())), strict=True))
-        warehouse.con.execute("UPDATE raw.observations SET compile_target = 'tpu'")
-
-        def of(name: str, version: str) -> tuple[int, str]:
-            warehouse.con.execute(TELL.format("TRUE"), ("libtpu", version, "tpu"))
-            [found] = warehouse.con.execute(
-                "SELECT computed_bytes, verdict FROM marts.official_numbers_v1 WHERE dump_id = ?"
-                " AND number_name = 'temp_size_in_bytes' AND said_by = 'memory_analysis()'", [ids[name]]
-            ).fetchall()  # fmt: skip
-            return found
-
-        yield of
+        names = dict(zip(load_texts(warehouse, list(TEMPORARIES.values())), TEMPORARIES, strict=True))
+        libtpus = [(("libtpu", version, "tpu"), ("tpu", None)) for version in versions]
+        added = add_compilers(warehouse.con, libtpus)
+        rows = warehouse.con.execute(
+            "SELECT dump_id, run_id, computed_bytes, verdict FROM marts.official_numbers_v1 WHERE run_id >= 1000"
+            " AND number_name = 'temp_size_in_bytes' AND said_by = 'memory_analysis()'"
+        ).fetchall()
+    assert len(names) * len(versions) == len(rows)
+    return {(names[dump_id], added[run_id][0][1]): tuple(found) for dump_id, run_id, *found in rows}
 
 
 @pytest.mark.parametrize(
@@ -223,7 +227,7 @@ def temporaries():
 )
 def test_temporaries_beside_a_counter_are_a_guess(temporaries, version, opcode, verdict):
     """Up to libtpu 0.0.50 temp hangs on the bytes that are covered, and those of some single elements are not."""
-    assert (16384 if version == "0.0.52" else 2 * 16384 - 1024, verdict) == temporaries(opcode, version)
+    assert (16384 if version == "0.0.52" else 2 * 16384 - 1024, verdict) == temporaries[opcode, version]
 
 
 @pytest.mark.parametrize(
@@ -232,7 +236,7 @@ def test_temporaries_beside_a_counter_are_a_guess(temporaries, version, opcode, 
 )
 def test_temporaries_copied_out_of_another_space_are_a_guess(temporaries, version, copied, verdict):
     """Up to libtpu 0.0.50 such an array may not be covered; the tuple of a copy into another space says nothing."""
-    assert verdict == temporaries(copied, version)[1]
+    assert verdict == temporaries[copied, version][1]
 
 
 @pytest.mark.corpus
