@@ -90,24 +90,28 @@ def test_what_fails_is_skipped_and_said(bisect):
     faults = {point["name"]: point["fault"] for point in found["points"] if point["verdict"] == "skipped"}
     assert {"0.7.0": "exit 1: Aborted: no such release", "0.6.0": "exit 1: Aborted: no such release"} == faults
     assert found["verdict"].endswith("at 0.8.0 or at one of 2 points between that say nothing")
-    found = bisect(fails=("0.6.0",), releases=RELEASES[:3], warehouse="one.duckdb")
-    moved = "reserved bytes of jit_cnn_train_step moved behind 0.4.38"
-    assert f"jaxlib: {moved}, at 0.7.0 or at 1 point between that says nothing" == found["verdict"]
 
 
 def test_a_failure_may_be_what_is_looked_for(bisect):
     """--fail-is-bad: the first release that fails."""
-    found = bisect("--fail-is-bad", "--metric", "temp", program="donate1", fails=tuple(RELEASES[3:]))
-    assert ("0.7.0", "0.8.0") == (found["last_good"], found["first_bad"])
-    assert "0.8.0 is the first that fails" in found["verdict"]
+    releases = RELEASES[:3]
+    found = bisect("--fail-is-bad", "--metric", "temp", program="donate1", releases=releases, fails=(releases[2],))
+    assert ("0.6.0", "0.7.0") == (found["last_good"], found["first_bad"])
+    assert "0.7.0 is the first that fails" in found["verdict"]
 
 
-def test_a_failure_behind_a_point_that_says_nothing_is_no_move(tmp_path: Path):
-    """No byte moved: what is told of the step is that the program fails."""
-    releases = [Point("1", GOOD, 5, "a", 1), Point("2", SKIPPED, None, fault="cannot be installed: no wheel"),
-                Point("3", BAD, None, fault="exit 1: no memory")]  # fmt: skip
+@pytest.mark.parametrize(
+    ("last", "told"),
+    [
+        (Point("3", BAD, None, fault="exit 1: no memory"), "jit_f fails behind 1"),  # no byte moved
+        (Point("3", BAD, 7, "b", 2), "reserved bytes of jit_f moved behind 1"),
+    ],
+)
+def test_a_step_behind_a_point_that_says_nothing_is_told(last: Point, told: str):
+    """It is at that point, or at the one behind it."""
+    releases = [Point("1", GOOD, 5, "a", 1), Point("2", SKIPPED, None, fault="cannot be installed: no wheel"), last]
     bisected = Bisected(Asked("jit_f", "jaxlib", ["1", "2", "3"], ["true"]), Step(0, 2, [1]), dict(enumerate(releases)))
-    assert "jaxlib: jit_f fails behind 1, at 3 or at 1 point between that says nothing" == verdict(bisected)
+    assert f"jaxlib: {told}, at 3 or at 1 point between that says nothing" == verdict(bisected)
 
 
 def test_what_did_not_fit_is_explained(tmp_path: Path):
@@ -136,10 +140,9 @@ def test_a_run_of_a_failed_compilation_is_no_run_of_others(tmp_path: Path):
     (others / "run.json").write_text(json.dumps({"compiler": "jaxlib", "compiler_version": "fits"}))
     assert 0 == call("ingest", others, "--warehouse", tmp_path / "w.duckdb").code
     words = ["--release", "fits", "--release", "fails", "--fail-is-bad", "--warehouse", tmp_path / "w.duckdb"]
-    for compiled in (2, 1):
-        said = call("bisect", "jit_residual_add", *words, "--format", "json", "--", sys.executable, script, "{release}")
-        found = json.loads(said.out)
-        assert ("fails", compiled) == (found["first_bad"], found["compile_count"])
+    said = call("bisect", "jit_residual_add", *words, "--format", "json", "--", sys.executable, script, "{release}")
+    found = json.loads(said.out)
+    assert ("fails", 2) == (found["first_bad"], found["compile_count"])
 
 
 def test_runs_of_others_are_taken_where_they_agree(bisect, example_warehouse: Path, tmp_path: Path):
@@ -150,15 +153,13 @@ def test_runs_of_others_are_taken_where_they_agree(bisect, example_warehouse: Pa
     assert 1 < sum(point["run_name"] in {f"jaxlib-{one}" for one in RELEASES} for point in found["points"])
 
 
-def test_nothing_moves(bisect):
-    """Exit 1 where the last point takes what the first takes."""
-    found = bisect(program="donate1", releases=RELEASES[:2])
-    assert (None, 2) == (found["first_bad"], found["compile_count"])
-
-
-def test_a_memory_space_that_the_program_has_not_is_told(tmp_path: Path):
-    """It is not measured as 0 B that did not move."""
-    said = call(*_words(tmp_path, "jit_donate1"), "--memory-space", 7, *_command(tmp_path))
+def test_nothing_moves(tmp_path: Path):
+    """Exit 1 where the last point takes what the first takes; not 0 B of a memory space that the program has not."""
+    words, command = _words(tmp_path, "jit_donate1"), _command(tmp_path)
+    said = call(*words, "--format", "json", *command)
+    found = json.loads(said.out)
+    assert (1, None, 2) == (said.code, found["first_bad"], found["compile_count"])
+    said = call(*words, "--memory-space", 7, *command)
     assert (2, "jit_donate1 has nothing in memory space 7; its memory spaces: 0\n") == (
         said.code, said.err.split("bufferhouse: ")[-1]
     )  # fmt: skip

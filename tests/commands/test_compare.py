@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,14 +17,98 @@ BEFORE, AFTER = "jaxlib-0.4.38", "jaxlib-0.6.0"
 GROWN = ("jit_cnn_train_step", 0)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def compare(example_warehouse: Path):
-    """A function that compares both releases by the command line."""
+    """A function that compares both releases by the command line, with the same words once: it only reads."""
 
+    @cache
     def compared(*words: object, runs: tuple[str, str] = (BEFORE, AFTER)) -> Outcome:
         return call("compare", *runs, "--warehouse", example_warehouse, *words)
 
     return compared
+
+
+def spaced(size: int) -> bytes:
+    """A dump of temporaries of one size in two memory spaces."""
+    slots = [Slot(0, 2, 0, size), Slot(0, 2, 0, size, allocation=1)]
+    return dump_text(slots, [", preallocated-temp", ", color 1, preallocated-temp"])
+
+
+def shaped(size: int) -> bytes:
+    """A dump of one parameter."""
+    header = f", parameter 0, shape |u8[{size}]| at ShapeIndex {{}}"
+    return dump_text([Slot(0, 2, 0, size)], [header])
+
+
+def colored(sizes: list[int], colors: list[int]) -> bytes:
+    """A dump of a temporary in each of some memory spaces."""
+    headers = [f", color {color}, preallocated-temp" if color else ", preallocated-temp" for color in colors]
+    return dump_text([Slot(0, 2, 0, size, number) for number, size in enumerate(sizes)], headers)
+
+
+def without_live_ranges(number: int) -> bytes:
+    return small_dump(number).split(b"\n\n")[0] + b"\n"
+
+
+NONSENSE = b"nonsense\n"
+IN_FOUR_SPACES = colored([60, 30, 20, 100], [0, 2, 7, 5])
+GPU, TPU = "sm_9.0a_gpu_after_optimizations", "cl_853872983.after_optimizations"
+# The dumps of small runs, with their programs; those of a run "on-…" or "fit-…" are for a device of 100 bytes.
+RUNS = {
+    "spaced-small": [("jit_f", spaced(64))],
+    "spaced-large": [("jit_f", spaced(128))],
+    "judged-before": [("jit_f", small_dump(0)), ("jit_g", without_live_ranges(0))],
+    "judged-after": [("jit_f", small_dump(0)), ("jit_g", without_live_ranges(1)), ("jit_h", NONSENSE)],
+    "on-shaped-small": [("jit_f", shaped(64))],
+    "on-shaped-large": [("jit_f", shaped(128))],
+    "whole": [("jit_f", small_dump(0)), ("jit_g", small_dump(1))],
+    "broken": [("jit_f", small_dump(0)), ("jit_g", NONSENSE)],
+    "renamed": [("jit_g", small_dump(0))],
+    "renamed-and-refused": [("jit_g", small_dump(0)), ("jit_f", NONSENSE)],
+    "several": [("jit_f", small_dump(0)), ("jit_g", small_dump(1)), ("jit_g", small_dump(2))],
+    "one": [("jit_f", small_dump(0))],
+    "one-and-refused": [("jit_f", small_dump(0)), ("jit_h", NONSENSE)],
+    **{f"on-gpu-{side}": [("jit_f", IN_FOUR_SPACES, GPU)] for side in "ab"},
+    **{f"on-tpu-{side}": [("jit_f", IN_FOUR_SPACES, TPU)] for side in "ab"},
+    **{f"on-cpu-{side}": [("jit_f", IN_FOUR_SPACES)] for side in "ab"},
+    **{f"on-labels-{side}": [("jit_f", colored([60, 50], [1, 2]), GPU)] for side in "ab"},
+    **{f"fit-{number}": [("jit_f", dump_text([Slot(0, 2, 0, 50)]))] for number in (1, 2, 3)},
+    "once": [("jit_f", small_dump(1))],
+    "twice": [("jit_f", small_dump(2)), ("jit_f", small_dump(3))],
+}
+
+
+@pytest.fixture(scope="module")
+def small_runs(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of RUNS, of real runs with and without donations, and with two dumps. To be read, never written."""
+    folder = tmp_path_factory.mktemp("small-runs")
+    for run, dumps in RUNS.items():
+        (folder / run).mkdir()
+        for number, (program, text, *target) in enumerate(dumps, 1):
+            [target] = target or ["cpu_after_optimizations"]
+            (folder / run / f"module_{number:04}.{program}.{target}{SUFFIX}").write_bytes(text)
+        if run.startswith(("on-", "fit-")):
+            (folder / run / "run.json").write_text('{"device_memory_bytes": 100}')
+    (folder / "fit-3" / "module_0001.jit_f.oom_intermediate_module.txt").write_text("HloModule jit_f\n")
+    for run in ("kept", "undonated"):
+        shutil.copytree(CHECKOUT / "tests" / "data" / "locked" / run, folder / run)
+    (folder / "undonated" / f"module_0009.jit_more.cpu_after_optimizations{SUFFIX}").write_bytes(small_dump(1))
+    (old,), (new,) = ((fleet / release).glob(f"*.jit_fft.*{SUFFIX}") for release in ("jaxlib-0.4.13", "jaxlib-0.9.0"))
+    for kind, there, refused in (("smaller", old, new), ("larger", new, old)):
+        for side in ("before", "after"):
+            (folder / f"{kind}-{side}").mkdir()
+            shutil.copy(there, folder / f"{kind}-{side}")
+        shutil.copy(refused, folder / f"{kind}-before")
+        (folder / f"{kind}-after" / refused.name).write_bytes(NONSENSE)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def small(small_runs: Path, tmp_path_factory: pytest.TempPathFactory):
+    """A function that compares two of the small runs by the command line; they are loaded once, and only read."""
+    warehouse = tmp_path_factory.mktemp("small") / "warehouse.duckdb"
+    assert 1 == call("ingest", *sorted(small_runs.iterdir()), "--warehouse", warehouse).code  # some are refused
+    return cache(lambda *words: call("compare", *words, "--warehouse", warehouse))
 
 
 def objects(said: Outcome) -> dict:
@@ -80,14 +165,16 @@ def test_one_program_and_one_memory_space(compare):
     assert [1] == [total["memory_space"] for total in found["totals"]]
 
 
-@pytest.mark.parametrize("by", ["cause", "op_name", "source", "opcode", "element_type", "tile"])
-def test_changes_are_added_up(compare, by: str):
+def test_changes_are_added_up(compare):
     """For every grouping the deltas sum to the change of all programs."""
-    found = objects(compare("--format", "json", "--by", by))
-    assert sum(total["delta_bytes"] for total in found["totals"]) == sum(
-        row["delta_bytes"] for row in found[f"by_{by}"]
-    )
-    assert f"All changes by {by.replace('_', ' ')}" in compare("--by", by).out
+    groupings = ("cause", "op_name", "source", "opcode", "element_type", "tile")
+    words = [word for by in groupings for word in ("--by", by)]
+    found, text = objects(compare("--format", "json", *words)), compare(*words).out
+    total = sum(total["delta_bytes"] for total in found["totals"])
+    assert dict.fromkeys(groupings, total) == {
+        by: sum(row["delta_bytes"] for row in found[f"by_{by}"]) for by in groupings
+    }
+    assert [] == [by for by in groupings if f"All changes by {by.replace('_', ' ')}" not in text]
 
 
 def test_what_is_relevant_comes_first(compare):
@@ -144,15 +231,11 @@ def test_github_reads_one_command_a_line(compare, tmp_path: Path):
     assert "1 program over 5 %25 and 1 MiB, 0 accepted" in notice
 
 
-def test_github_is_told_what_passes_the_gate(tmp_path: Path):
+def test_github_is_told_what_passes_the_gate(small):
     """Donations that are lost, programs that are new and those that are gone, as on a terminal."""
-    for run in ("kept", "undonated"):
-        shutil.copytree(CHECKOUT / "tests" / "data" / "locked" / run, tmp_path / run)
-    (tmp_path / "undonated" / f"module_0009.jit_more.cpu_after_optimizations{SUFFIX}").write_bytes(small_dump(1))
     found = []
     for runs in (("kept", "undonated"), ("undonated", "kept")):
-        sources = [word for run in runs for word in ("--from", tmp_path / run)]
-        said = call("compare", *runs, *sources, "--fail-over", "500%", "--format", "github")
+        said = small(*runs, "--fail-over", "500%", "--format", "github")
         *told, _ = said.out.splitlines()
         found.append((said.code, told))
     title = "title=bufferhouse::"
@@ -161,37 +244,19 @@ def test_github_is_told_what_passes_the_gate(tmp_path: Path):
     assert (0, [f"::notice {title}1 program gone: jit_more"]) == found[1]
 
 
-def spaced_runs(folder: Path) -> list[Path]:
-    """Two runs of one program, which grows in two memory spaces."""
-    for number, run in enumerate(("small", "large")):
-        slots = [Slot(0, 2, 0, 64 << number), Slot(0, 2, 0, 64 << number, allocation=1)]
-        file = folder / run / f"module_0001.jit_f.cpu_after_optimizations{SUFFIX}"
-        file.parent.mkdir()
-        file.write_bytes(dump_text(slots, [", preallocated-temp", ", color 1, preallocated-temp"]))
-    return [folder / "small", folder / "large"]
-
-
-def test_github_counts_programs_as_the_terminal_does(warehouse: Path, tmp_path: Path):
+def test_github_counts_programs_as_the_terminal_does(small):
     """A program that grows in two memory spaces is one program over the limit."""
-    assert 0 == call("ingest", *spaced_runs(tmp_path), "--warehouse", warehouse).code
-    words = ("compare", "small", "large", "--fail-over", "5%", "--warehouse", warehouse)
-    assert "1 program grew by at least 5 %, in 2 of 2 comparisons." in call(*words).out
-    assert call(*words, "--format", "github").out.endswith(
+    words = ("spaced-small", "spaced-large", "--fail-over", "5%")
+    assert "1 program grew by at least 5 %, in 2 of 2 comparisons." in small(*words).out
+    assert small(*words, "--format", "github").out.endswith(
         "2 comparisons of reserved bytes, 1 program over 5 %25, 0 accepted\n"
     )
 
 
-def test_the_gate_says_what_it_could_not_judge(warehouse: Path, tmp_path: Path):
+def test_the_gate_says_what_it_could_not_judge(small):
     """Programs without a known peak and refused dumps are told on a terminal and on GitHub."""
-    for number, run in enumerate(("before", "after")):
-        (tmp_path / run).mkdir()
-        without_live_ranges = small_dump(number).split(b"\n\n")[0] + b"\n"
-        for name, text in (("jit_f", small_dump(0)), ("jit_g", without_live_ranges)):
-            (tmp_path / run / f"module_0001.{name}.cpu_after_optimizations{SUFFIX}").write_bytes(text)
-    (tmp_path / "after" / f"module_0002.jit_h.cpu_after_optimizations{SUFFIX}").write_text("nonsense\n")
-    assert 1 == call("ingest", tmp_path / "before", tmp_path / "after", "--warehouse", warehouse).code
-    words = ("compare", "before", "after", "--metric", "occupied", "--fail-over", "5%", "--warehouse", warehouse)
-    said, github = call(*words), call(*words, "--format", "github")
+    words = ("judged-before", "judged-after", "--metric", "occupied", "--fail-over", "5%")
+    said, github = small(*words), small(*words, "--format", "github")
     assert (0, 0) == (said.code, github.code)
     assert "Nothing grew by 5 %, of 1 comparison; 1 more without known bytes." in said.out
     assert "::warning title=bufferhouse::Dumps of the run after were refused: " in github.out
@@ -202,11 +267,10 @@ def test_what_was_accepted_passes_until_it_grows(compare, tmp_path: Path):
     """Up to its bytes the program is let through and said so; with a byte less it is refused again."""
     found = objects(compare("--format", "json"))["programs"]
     [size] = [one["after_bytes"] for one in found if one["module_name"] == GROWN[0]]
-    path = tmp_path / "accepted.toml"
-    said = compare("--fail-over", "5%,1MiB", "--accept", accept_file(path, size))
+    said = compare("--fail-over", "5%,1MiB", "--accept", accept_file(tmp_path / "enough.toml", size))
     assert 0 == said.code
     assert "kept for backward" in said.out
-    words = ("--fail-over", "5%,1MiB", "--accept", accept_file(path, size - 1))
+    words = ("--fail-over", "5%,1MiB", "--accept", accept_file(tmp_path / "too_little.toml", size - 1))
     exceeded = f"the accept file allows {GROWN[0]} in memory space 0 up to {size - 1:,} B, found {size:,} B"
     for form in ("table", "github"):
         said = compare(*words, "--format", form)
@@ -222,98 +286,65 @@ def test_a_gate_on_nothing_is_not_passed(compare):
     assert "Nothing was compared: no program has known bytes in both runs." in said.out.splitlines()
 
 
-def test_a_gate_without_a_comparison_says_what_takes_too_much(warehouse: Path, tmp_path: Path):
+def test_a_gate_without_a_comparison_says_what_takes_too_much(small):
     """Where all programs are reshaped, and those are ignored, the reason says so; headroom counts all the same."""
-    for number, run in enumerate(("small", "large")):
-        (tmp_path / run).mkdir()
-        file = tmp_path / run / f"module_0001.jit_f.cpu_after_optimizations{SUFFIX}"
-        header = f", parameter 0, shape |u8[{64 << number}]| at ShapeIndex {{}}"
-        file.write_bytes(dump_text([Slot(0, 2, 0, 64 << number)], [header]))
-    assert 0 == call("ingest", tmp_path / "small", tmp_path / "large", "--warehouse", warehouse).code
-    assert 0 == call("runs", "set", "large", "device_memory_bytes=100", "--warehouse", warehouse).code
-    words = ("--fail-over", "5%", "--headroom", "5%", "--reshaped", "ignore", "--warehouse", warehouse)
+    words = ("--fail-over", "5%", "--headroom", "5%", "--reshaped", "ignore")
     for form in ("table", "github"):
-        said = call("compare", "small", "large", *words, "--format", form)
+        said = small("on-shaped-small", "on-shaped-large", *words, "--format", form)
         assert (1, True) == (said.code, "oo little headroom" in said.out)
         assert "every program that has known bytes in both runs is reshaped, and those are ignored" in said.out
 
 
-def test_a_program_that_may_be_in_a_bad_dump_passes_no_gate(warehouse: Path, tmp_path: Path):
+def test_a_program_that_may_be_in_a_bad_dump_passes_no_gate(small, small_runs: Path, tmp_path: Path):
     """Its dump was refused, or a folder is not readable as an archive: it is not judged, and the way out is told."""
-    for run, texts in (("before", (small_dump(0), small_dump(1))), ("after", (small_dump(0), b"nonsense\n"))):
-        (tmp_path / run).mkdir()
-        for number, text in enumerate(texts):
-            path = tmp_path / run / f"module_000{number}.jit_{'fg'[number]}.cpu_after_optimizations{SUFFIX}"
-            path.write_bytes(text)
-    words = ("compare", "before", "after", "--fail-over", "5%")
-    stored = ("--warehouse", warehouse)
-    assert 1 == call("ingest", tmp_path / "before", tmp_path / "after", *stored).code
+    words = ("whole", "broken", "--fail-over", "5%")
     said = "1 program of the run before is missing in the run after, where dumps were refused (bufferhouse rejects ls"
-    assert (1, True) == ((told := call(*words, *stored)).code, said in told.out)
-    assert f"::error title=bufferhouse::{said}" in call(*words, *stored, "--format", "github").out
-    gate = json.loads(call(*words, *stored, "--format", "json").out)["gate"]
+    assert (1, True) == ((told := small(*words)).code, said in told.out)
+    assert f"::error title=bufferhouse::{said}" in small(*words, "--format", "github").out
+    gate = json.loads(small(*words, "--format", "json").out)["gate"]
     assert (False, ["jit_g"]) == (gate["is_passed"], [row["program_name"] for row in gate["missing"]])
-    sources = [word for run in ("before", "after") for word in ("--from", tmp_path / run)]
+    own = Path(shutil.copytree(small_runs / "broken", tmp_path / "broken"))
+    read = ("compare", *words, "--from", small_runs / "whole", "--from", own)
     said = said.replace("bufferhouse rejects ls", "standard error names them): jit_g")
-    assert said in " ".join(call(*words, *sources).out.split())
-    path.unlink()
-    assert 0 == call(*words, *sources).code
+    assert said in " ".join(call(*read).out.split())
+    (own / f"module_0002.jit_g.cpu_after_optimizations{SUFFIX}").unlink()
+    assert 0 == call(*read).code
     (cut := tmp_path / "cut.tar.gz").write_bytes(b"no archive")
-    told = call(*words, *sources, "--from", cut)
+    told = call(*read, "--from", cut)
     said = "missing in the run after, and paths could not be read (standard error names them): jit_g"
     assert (1, True) == (told.code, said in " ".join(told.out.split()))
 
 
-def test_another_program_does_not_stand_for_one_that_may_be_in_a_bad_dump(tmp_path: Path):
+def test_another_program_does_not_stand_for_one_that_may_be_in_a_bad_dump(small):
     """It is compared with the one before as that is not there; whether it is refused or renamed nobody knows."""
-    for run, files in (("before", {"f": small_dump(0)}), ("after", {"g": small_dump(0), "f": b"nonsense\n"})):
-        (tmp_path / run).mkdir()
-        for number, (name, text) in enumerate(files.items()):
-            (tmp_path / run / f"module_000{number}.jit_{name}.cpu_after_optimizations{SUFFIX}").write_bytes(text)
-    words = ("compare", "before", "after", "--from", tmp_path, "--fail-over", "5%")
-    told = call(*words, "--format", "github")
+    words = ("one", "renamed-and-refused", "--fail-over", "5%")
+    told = small(*words, "--format", "github")
     said = "1 program of the run before is missing in the run after, where dumps were refused"
-    assert (1, [f"::error title=bufferhouse::{said} (standard error names them): jit_f"]) == (
-        told.code, [line for line in told.out.splitlines() if line.startswith("::error")]
-    )  # fmt: skip
-    gate = json.loads(call(*words, "--format", "json").out)["gate"]
+    [error] = [line for line in told.out.splitlines() if line.startswith("::error")]
+    assert (1, True) == (told.code, error.startswith(f"::error title=bufferhouse::{said} (bufferhouse rejects ls"))
+    assert error.endswith(": jit_f")
+    gate = json.loads(small(*words, "--format", "json").out)["gate"]
     assert [("jit_f", "renamed")] == [(row["before_program_name"], row["status"]) for row in gate["missing"]]
-    (tmp_path / "after" / f"module_0001.jit_f.cpu_after_optimizations{SUFFIX}").unlink()
-    assert 0 == call(*words).code
+    assert 0 == small("one", "renamed", "--fail-over", "5%").code
 
 
-def test_a_missing_dump_of_a_program_that_is_there_is_no_missing_program(fleet: Path, tmp_path: Path):
+def test_a_missing_dump_of_a_program_that_is_there_is_no_missing_program(small):
     """A further dump is called so, by the gate as by the notice of what is gone."""
-    (old,), (new,) = ((fleet / release).glob(f"*.jit_fft.*{SUFFIX}") for release in ("jaxlib-0.4.13", "jaxlib-0.9.0"))
     said = "1 further dump of the run before is missing in the run after, where dumps were refused"
-    for folder, there, refused in (("smaller", old, new), ("larger", new, old)):
-        for run in ("before", "after"):
-            (tmp_path / folder / run).mkdir(parents=True)
-            shutil.copy(there, tmp_path / folder / run)
-        shutil.copy(refused, tmp_path / folder / "before")
-        (tmp_path / folder / "after" / refused.name).write_bytes(b"nonsense\n")
-        words = ("compare", "before", "after", "--from", tmp_path / folder, "--fail-over", "5%")
-        told = call(*words, "--format", "github")
-        assert [f"::error title=bufferhouse::{said} (standard error names them): jit_fft"] == [
-            line for line in told.out.splitlines() if line.startswith("::error")
-        ]
+    for kind in ("smaller", "larger"):
+        told = small(f"{kind}-before", f"{kind}-after", "--fail-over", "5%", "--format", "github")
+        [error] = [line for line in told.out.splitlines() if line.startswith("::error")]
+        assert error.startswith(f"::error title=bufferhouse::{said} (bufferhouse rejects ls")
+        assert error.endswith(": jit_fft")
 
 
-def test_several_missing_dumps_of_a_program_are_one_program(tmp_path: Path):
+def test_several_missing_dumps_of_a_program_are_one_program(small):
     """Whether it is gone, or new, or may be in a dump that was refused."""
-    names = {"jit_f": [small_dump(0)], "jit_g": [small_dump(1), small_dump(2)]}
-    for run, programs in (("large", ["jit_f", "jit_g"]), ("small", ["jit_f"])):
-        for program in programs:
-            for number, text in enumerate(names[program]):
-                path = tmp_path / run / f"module_000{number}.{program}.cpu_after_optimizations{SUFFIX}"
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(text)
-    sources = ("--from", tmp_path / "large", "--from", tmp_path / "small", "--fail-over", "5%", "--format", "github")
-    for runs, status in ((("large", "small"), "gone"), (("small", "large"), "new")):
-        told = call("compare", *runs, *sources)
+    words = ("--fail-over", "5%", "--format", "github")
+    for runs, status in ((("several", "one"), "gone"), (("one", "several"), "new")):
+        told = small(*runs, *words)
         assert (0, True) == (told.code, f"::1 program {status}: jit_g\n" in told.out)
-    (tmp_path / "small" / f"module_0002.jit_h.cpu_after_optimizations{SUFFIX}").write_bytes(b"nonsense\n")
-    told = call("compare", "large", "small", *sources)
+    told = small("several", "one-and-refused", *words)
     said = "1 program of the run before is missing in the run after, where dumps were refused"
     assert (1, True) == (told.code, f"::error title=bufferhouse::{said} " in told.out)
 
@@ -330,17 +361,19 @@ def test_nothing_need_be_stored(fleet: Path, compare):
     assert ids & found.keys() == ids & stored.keys()
 
 
-def test_what_could_not_be_read_is_told_beside_the_figures(fleet: Path, tmp_path: Path):
+def test_what_could_not_be_read_is_told_beside_the_figures(small_runs: Path, tmp_path: Path):
     """A program that is missing may be in it: the report, its page and the annotations say so."""
     cut, page = tmp_path / "cut.tar.gz", tmp_path / "page.html"
     cut.write_bytes(b"no archive")
-    sources = [word for place in (fleet / BEFORE, fleet / AFTER, cut) for word in ("--from", place)]
+    runs = ["spaced-small", "spaced-large"]
+    words = ["compare", *runs]
+    words += [word for place in (*(small_runs / run for run in runs), cut) for word in ("--from", place)]
     expected = "1 path could not be read: nothing of it is in the figures"
-    said = call("compare", BEFORE, AFTER, *sources)
+    said = call(*words)
     assert (0, True, True) == (said.code, expected in said.err, expected in said.out)
-    assert 0 == call("compare", BEFORE, AFTER, *sources, "--html", page).code
+    assert 0 == call(*words, "--html", page).code
     assert expected in page.read_text()
-    told = call("compare", BEFORE, AFTER, *sources, "--fail-over", "500%", "--format", "github").out.splitlines()
+    told = call(*words, "--fail-over", "500%", "--format", "github").out.splitlines()
     assert f"::warning title=bufferhouse::{expected}" in told
 
 
@@ -394,73 +427,53 @@ def test_the_gate_asks_for_headroom(own_warehouse):
     assert "runs set jaxlib-0.10.0 device_memory_bytes=…" in call(*words).err
     for memory, code in ((7 << 20, 0), (6 << 20, 1)):
         call("runs", "set", runs[1], f"device_memory_bytes={memory}", "--warehouse", own_warehouse)
-        said = call(*words, "--format", "json")
+        said, text = call(*words, "--format", "json"), call(*words, "--bytes").out
         tight = json.loads(said.out)["gate"]["tight"]
-        assert (code, code, code == 1) == (said.code, len(tight), "Too little headroom" in call(*words).out)
+        assert (code, code, code == 1) == (said.code, len(tight), "Too little headroom" in text)
+    assert f"1 program beside the {6 << 20:,} B of the device." in text
     assert "too little headroom" in call(*words, "--format", "github").out
-    assert f"1 program beside the {6 << 20:,} B of the device." in call(*words, "--bytes").out
     assert 2 == call("compare", *runs, "--headroom", "5%", "--warehouse", own_warehouse).code
     assert "expected a share such as 5%" in call(*words[:-3], "much", *words[-2:]).err
 
 
-@pytest.mark.parametrize(
-    ("target", "on_device"), [("sm_9.0a_gpu", 110), ("cl_853872983", 60), ("cpu", 210)], ids=["gpu", "tpu", "cpu"]
-)
-def test_headroom_counts_all_that_lies_on_the_device(tmp_path: Path, target: str, on_device: int):
+def test_headroom_counts_all_that_lies_on_the_device(small):
     """Memory spaces of a GPU are labels on one memory, but for the host's; those of a TPU are memories of their own."""
-    headers = [", preallocated-temp", *(f", color {color}, preallocated-temp" for color in (2, 7, 5))]
-    slots = [Slot(0, 2, 0, size, number) for number, size in enumerate((60, 30, 20, 100))]
-    for run in ("a", "b"):
-        (tmp_path / run).mkdir()
-        name = f"module_0001.jit_f.{target}_after_optimizations-buffer-assignment.txt".replace("3_after", "3.after")
-        (tmp_path / run / name).write_bytes(dump_text(slots, headers))
-        (tmp_path / run / "run.json").write_text('{"device_memory_bytes": 100}')
-    words = ("compare", "a", "b", "--fail-over", "5%", "--headroom", "0%", "--from", tmp_path)
-    for only in ((), ("--memory-space", "0")):
-        said = call(*words, *only, "--format", "json")
-        tight = [(row["memory_space"], row["after_device_bytes"]) for row in json.loads(said.out)["gate"]["tight"]]
-        assert ([(0, on_device)], 1) == (tight, said.code) if on_device > 100 else ([], 0) == (tight, said.code)
-        several = " in all memory spaces of the device" if on_device > 60 else ""
-        text = call(*words, *only).out
-        assert f"jit_f reserves most, {on_device} B{several}, {on_device}.0% of it" in text
-        assert (on_device > 100) == (f" {on_device} B" in text.partition("Too little headroom")[2].partition("\n\n")[0])
+    for kind, on_device in (("gpu", 110), ("tpu", 60), ("cpu", 210)):
+        words = (f"on-{kind}-a", f"on-{kind}-b", "--fail-over", "5%", "--headroom", "0%")
+        for only in ((), ("--memory-space", "0")):
+            said = small(*words, *only, "--format", "json")
+            tight = [(row["memory_space"], row["after_device_bytes"]) for row in json.loads(said.out)["gate"]["tight"]]
+            assert ([(0, on_device)], 1) == (tight, said.code) if on_device > 100 else ([], 0) == (tight, said.code)
+            several = " in all memory spaces of the device" if on_device > 60 else ""
+            text = small(*words, *only).out
+            assert f"jit_f reserves most, {on_device} B{several}, {on_device}.0% of it" in text
+            tight = text.partition("Too little headroom")[2].partition("\n\n")[0]
+            assert (on_device > 100) == (f" {on_device} B" in tight)
 
 
-def test_headroom_is_judged_without_an_allocation_in_space_0(tmp_path: Path):
+def test_headroom_is_judged_without_an_allocation_in_space_0(small):
     """A GPU that labels all buffers of a program has them on its device all the same: in the first space they stand."""
-    for run in ("a", "b"):
-        (tmp_path / run).mkdir()
-        name = "module_0001.jit_f.sm_9.0a_gpu_after_optimizations-buffer-assignment.txt"
-        headers = [f", color {color}, preallocated-temp" for color in (1, 2)]
-        (tmp_path / run / name).write_bytes(dump_text([Slot(0, 2, 0, 60, 0), Slot(0, 2, 0, 50, 1)], headers))
-        (tmp_path / run / "run.json").write_text('{"device_memory_bytes": 100}')
-    said = call("compare", "a", "b", "--fail-over", "5%", "--headroom", "0%", "--format", "json", "--from", tmp_path)
+    said = small("on-labels-a", "on-labels-b", "--fail-over", "5%", "--headroom", "0%", "--format", "json")
     tight = [(row["memory_space"], row["after_device_bytes"]) for row in json.loads(said.out)["gate"]["tight"]]
     assert ([(1, 110)], 1) == (tight, said.code)
 
 
-def test_a_program_that_did_not_fit_leaves_no_headroom(tmp_path: Path):
+def test_a_program_that_did_not_fit_leaves_no_headroom(small):
     """A device offers less than its memory: what its compiler refused may take few enough bytes. All forms say so."""
-    for run in ("a", "b"):
-        (tmp_path / run).mkdir()
-        (tmp_path / run / f"module_0001.jit_f.cpu_after_optimizations{SUFFIX}").write_bytes(
-            dump_text([Slot(0, 2, 0, 50)])
-        )
-        (tmp_path / run / "run.json").write_text('{"device_memory_bytes": 100}')
-    words = ("compare", "a", "b", "--from", tmp_path, "--fail-over", "5%", "--headroom", "5%")
-    assert 0 == call(*words).code
-    (tmp_path / "b" / "module_0001.jit_f.oom_intermediate_module.txt").write_text("HloModule jit_f\n")
-    said = call(*words, "--format", "json")
+    gate = ("--fail-over", "5%", "--headroom", "5%")
+    assert 0 == small("fit-1", "fit-2", *gate).code
+    words = ("fit-1", "fit-3", *gate)
+    said = small(*words, "--format", "json")
     [tight] = json.loads(said.out)["gate"]["tight"]
     assert (1, None, True) == (said.code, tight["before_did_not_fit"], tight["after_did_not_fit"])
     warned = "1 program of the run after did not fit, as files beside dumps or messages say: jit_f."
-    text = call(*words).out
+    text = small(*words).out
     assert "Known not to fit, whatever they reserve: jit_f." in text
     assert (
         "::error title=bufferhouse::jit_f: 50 B of 100 B of the device, and it did not fit\n"
-        in call(*words, "--format", "github").out
+        in small(*words, "--format", "github").out
     )
-    without = call(*words[:-2])
+    without = small(*words[:-2])
     assert (0, [True] * 2) == (without.code, [warned in one for one in (text, without.out)])
 
 
@@ -487,32 +500,18 @@ def test_the_program_that_reserves_most_is_one_of_those_asked_for(own_warehouse)
     assert f"as the run says; of the programs asked for, {program} reserves most, " in said
 
 
-def two_dumps_after(folder: Path) -> list[Path]:
-    """Two runs of one program, which the run after has with two other contents."""
-    for run, numbers in (("before", [1]), ("after", [2, 3])):
-        (folder / run).mkdir()
-        for number in numbers:
-            name = f"module_{number:04}.jit_f.cpu_after_optimizations{SUFFIX}"
-            (folder / run / name).write_bytes(small_dump(number))
-    return [folder / "before", folder / "after"]
-
-
-def test_github_is_warned_as_the_terminal_is(warehouse: Path, tmp_path: Path):
+def test_github_is_warned_as_the_terminal_is(small):
     """Of pairs that may be wrong, and of every other thing the text warns of."""
-    assert 0 == call("ingest", *two_dumps_after(tmp_path), "--warehouse", warehouse).code
-    words = ("--fail-over", "5000%", "--format", "github", "--warehouse", warehouse)
-    said = call("compare", "before", "after", *words).out
+    said = small("once", "twice", "--fail-over", "5000%", "--format", "github").out
     assert "::warning title=bufferhouse::1 pair of dumps may be wrong: " in said
 
 
-def test_a_further_dump_is_no_new_program_and_in_no_pair(warehouse: Path, tmp_path: Path):
+def test_a_further_dump_is_no_new_program_and_in_no_pair(small):
     """A program of both runs with one more dump after: one pair is uncertain, and no program is new."""
-    assert 0 == call("ingest", *two_dumps_after(tmp_path), "--warehouse", warehouse).code
-    words = ("compare", "before", "after", "--warehouse", warehouse)
-    [note] = json.loads(call(*words, "--format", "json").out)["notes"]
+    [note] = json.loads(small("once", "twice", "--format", "json").out)["notes"]
     assert note.startswith("1 pair of dumps may be wrong: ")
-    for runs, status in ((("before", "after"), "new"), (("after", "before"), "gone")):
-        said = call("compare", *runs, *words[3:], "--fail-over", "5000%", "--format", "github").out
+    for runs, status in ((("once", "twice"), "new"), (("twice", "once"), "gone")):
+        said = small(*runs, "--fail-over", "5000%", "--format", "github").out
         assert f"::notice title=bufferhouse::1 further dump {status}: jit_f (2)" in said
         assert f"program {status}" not in said
 
@@ -528,7 +527,7 @@ def test_a_source_without_a_line_is_its_file(fleet: Path, tmp_path: Path, monkey
     warehouse = tmp_path / "w.duckdb"
     monkeypatch.setenv("COLUMNS", "400")
     assert 0 == call("ingest", tmp_path / BEFORE, tmp_path / AFTER, "--warehouse", warehouse).code
-    for words in ([], ["--format", "json"], ["--by", "source", "--format", "json"], ["--format", "markdown"]):
+    for words in ([], ["--by", "source", "--format", "json"], ["--format", "markdown"]):
         said = call("compare", BEFORE, AFTER, *words, "--warehouse", warehouse).out
         assert ".py" in said
         assert ":None" not in said

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.lock.file import read_lock
 from bufferhouse.paths import CHECKOUT
 from tests.command_line import call
 
 LOCKED = CHECKOUT / "tests" / "data" / "locked"
+RESHAPED = CHECKOUT / "tests" / "data" / "reshaped" / "layers-4"
 
 
 @pytest.fixture(scope="module")
@@ -23,14 +25,28 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse with the runs that are locked here, which takes a third of what reading their dumps takes."""
+    path = tmp_path_factory.mktemp("loaded") / "warehouse.duckdb"
+    assert 0 == run_ingest([str(run) for run in (*LOCKED.glob("*/"), RESHAPED)], path).exit_code
+    return path
+
+
+@pytest.fixture
+def runs(loaded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The runs `kept`, `stored`, `undonated` and `layers-4` are known by their names."""
+    monkeypatch.setenv("BUFFERHOUSE_WAREHOUSE", str(loaded))
+
+
+@pytest.mark.usefixtures("runs")
 def test_what_a_new_file_leaves_out_is_named(locked: Path, tmp_path: Path):
     """Written anew, the file holds the dumps that were given and no others; an update keeps the others."""
     path = tmp_path / "memory.lock"
-    reshaped = CHECKOUT / "tests" / "data" / "reshaped" / "layers-4"
-    call("lock", reshaped, "--file", path)
-    kept = call("lock", "--update", LOCKED / "kept", "--file", path)
+    call("lock", "layers-4", "--file", path)
+    kept = call("lock", "--update", "kept", "--file", path)
     assert (0, False) == (kept.code, "no longer" in kept.err)
-    said = call("lock", reshaped, "--file", path)
+    said = call("lock", "layers-4", "--file", path)
     [gone] = {f"{key[0]} ({key[2]})" for key in read_lock(locked).entries}
     assert (0, f"no dump of {gone}: no longer in {path}; --update keeps what has no dump") == (
         said.code, said.err.splitlines()[-1]
@@ -64,6 +80,7 @@ def test_a_check_passes_or_names_the_line(locked: Path, tmp_path: Path):
     assert "[/srv/train/train.py:7](https://code.example/srv/train/train.py#L7)" in text
 
 
+@pytest.mark.usefixtures("runs")
 def test_a_lock_below_the_top_of_a_repository_names_files_as_github_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -72,81 +89,84 @@ def test_a_lock_below_the_top_of_a_repository_names_files_as_github_does(
     project.mkdir(parents=True)
     (tmp_path / ".git").mkdir()
     (project / "train.py").touch()
-    call("lock", LOCKED / "kept", "--file", project / "memory.lock")
+    call("lock", "kept", "--file", project / "memory.lock")
     assert 'source = "train.py:' in (project / "memory.lock").read_text()
     server = {"GITHUB_SERVER_URL": "https://code.example", "GITHUB_REPOSITORY": "us/it", "GITHUB_SHA": "abc"}
     for name, value in server.items():
         monkeypatch.setenv(name, value)
-    check = ["lock", "--check", LOCKED / "stored", "--comment", project / "comment.md", "--format", "github"]
+    check = ["lock", "--check", "stored", "--comment", project / "comment.md", "--format", "github"]
     for folder, file in ((tmp_path, "projects/one/memory.lock"), (project, "memory.lock")):
         monkeypatch.chdir(folder)
         assert call(*check, "--file", file).out.startswith("::error file=projects/one/train.py,line=7,title=")
         assert "(https://code.example/us/it/blob/abc/projects/one/train.py#L7)" in (project / "comment.md").read_text()
     (project / "train.py").rename(tmp_path / "train.py")
     (project / "memory.lock").unlink()  # else the entry stays as it was reviewed
-    call("lock", LOCKED / "kept", "--file", project / "memory.lock")
+    call("lock", "kept", "--file", project / "memory.lock")
     assert 'source = "../../train.py:' in (project / "memory.lock").read_text()
     assert call(*check, "--file", project / "memory.lock").out.startswith("::error file=train.py,line=7,title=")
 
 
+@pytest.mark.usefixtures("runs")
 def test_json_closes(locked: Path):
     """For machines: the verdict, and causes that sum to the change."""
-    said = call("lock", "--check", LOCKED / "undonated", "--file", locked, "--format", "json")
+    said = call("lock", "--check", "undonated", "--file", locked, "--format", "json")
     found = json.loads(said.out)
     (program,) = found["programs"]
     assert (1, False, 1) == (said.code, found["is_passed"], len(found["gate"]["offenders"]))
     assert program["delta_bytes"] == sum(cause["bytes"] for cause in program["causes"])
 
 
+@pytest.mark.usefixtures("runs")
 def test_a_limit_lets_growth_pass(locked: Path):
     """--fail-over is that of compare. What passes is told, and nobody says that nothing grew."""
-    check = ["lock", "--check", LOCKED / "stored", "--file", locked, "--fail-over", "10%", "--format"]
+    check = ["lock", "--check", "stored", "--file", locked, "--fail-over", "10%", "--format"]
     for form in ("table", "markdown", "github"):
         said = call(*check, form)
         assert (0, True, False) == (said.code, "+1.0 MiB" in said.out, ": nothing grew\n" in said.out)
     assert 1 == len(json.loads(call(*check, "json").out)["within_limit"])
-    assert 1 == call("lock", "--check", LOCKED / "stored", "--file", locked, "--fail-over", "1%").code
+    assert 1 == call("lock", "--check", "stored", "--file", locked, "--fail-over", "1%").code
 
 
+@pytest.mark.usefixtures("runs")
 def test_what_was_accepted_passes(locked: Path, tmp_path: Path):
     """--accept keeps the reason in the file, an update without a change keeps it too, one with a change drops it."""
     path = Path(shutil.copy(locked, tmp_path))
     why = 'bigger "blocks"'
-    assert 0 == call("lock", LOCKED / "stored", "--file", path, "--accept", "jit_train_step", "--why", why).code
-    assert 0 == call("lock", "--check", LOCKED / "stored", "--file", path).code
+    assert 0 == call("lock", "stored", "--file", path, "--accept", "jit_train_step", "--why", why).code
+    assert 0 == call("lock", "--check", "stored", "--file", path).code
     accepted = path.read_text()
     assert 'accepted = { growth_bytes = 1048576, why = "bigger \\"blocks\\"" }' in accepted
-    assert 0 == call("lock", "--update", LOCKED / "stored", "--file", path).code
+    assert 0 == call("lock", "--update", "stored", "--file", path).code
     assert accepted == path.read_text()
-    assert 0 == call("lock", "--update", LOCKED / "kept", "--file", path).code
+    assert 0 == call("lock", "--update", "kept", "--file", path).code
     assert locked.read_text() == path.read_text()
 
 
+@pytest.mark.usefixtures("runs")
 def test_a_program_is_accepted_alone_by_its_id(locked: Path, tmp_path: Path):
     """A program_id takes no other signature of its function along; the name takes all. Each accepted one is counted."""
     path = Path(shutil.copy(locked, tmp_path))
-    reshaped = CHECKOUT / "tests" / "data" / "reshaped" / "layers-4"
     ((function, _, number),) = read_lock(locked).entries
-    words = ["lock", LOCKED / "kept", reshaped, "--file", path, "--why", "so"]
+    words = ["lock", "kept", "layers-4", "--file", path, "--why", "so"]
     assert f"{path}: 1 program (cpu), 1 written\n" == call(*words, "--accept", number).err
     assert [number] == [key[2] for key in read_lock(path).entries]
     assert f"{path}: 2 programs (cpu), 2 written\n" == call(*words, "--accept", function).err
 
 
-def test_the_way_out_accepts_one_of_the_programs_of_a_name(tmp_path: Path):
+def test_the_way_out_accepts_one_of_the_programs_of_a_name(example_warehouse: Path, tmp_path: Path):
     """Where several are called alike, as those without a name are, it has the program_id, and works as printed."""
-    path, seeds = tmp_path / "memory.lock", CHECKOUT / "examples" / "fleet" / "seeds"
-    call("lock", seeds, "--file", path)
+    path, seeds = tmp_path / "memory.lock", ("seeds", "--warehouse", example_warehouse)
+    call("lock", *seeds, "--file", path)
     text = path.read_text()
     before, after = (
         (f"reserved_bytes = {size}\n", f"temp_bytes = {temp}\n") for size, temp in ((9760, 32), (9752, 24))
     )
     path.write_text(text.replace(before[0], after[0], 1).replace(before[1], after[1], 1))
     (number,) = (key[2] for key, entry in read_lock(path).entries.items() if entry.spaces[0].reserved_bytes == 9752)
-    said = call("lock", "--check", seeds, "--file", path).out
+    said = call("lock", "--check", *seeds, "--file", path).out
     assert f"--accept {number} --why REASON" in " ".join(said.split())
-    call("lock", seeds, "--file", path, "--accept", number, "--why", "so")
-    assert (1, 0) == (path.read_text().count('why = "so"'), call("lock", "--check", seeds, "--file", path).code)
+    call("lock", *seeds, "--file", path, "--accept", number, "--why", "so")
+    assert (1, 0) == (path.read_text().count('why = "so"'), call("lock", "--check", *seeds, "--file", path).code)
 
 
 def test_a_refused_dump_does_not_pass(locked: Path, tmp_path: Path):
@@ -184,13 +204,13 @@ def test_what_cannot_be_opened_does_not_pass(locked: Path, tmp_path: Path):
     assert (1, True) == (said.code, refused.startswith(f"{link}: "))
 
 
-def test_a_cache_of_compilations_is_told_where_there_is_no_dump(locked: Path, tmp_path: Path):
+def test_a_cache_of_compilations_is_told_where_there_is_no_dump(locked: Path, example_warehouse: Path, tmp_path: Path):
     """What comes from a cache leaves other files, and no dump: of all programs, or of some."""
     (tmp_path / "module_0002.jit_f.after_optimizations.txt").write_text("HloModule jit_f\n")
     said = call("lock", "--check", tmp_path, "--file", locked)
     assert (2, True) == (said.code, "compile with JAX_ENABLE_COMPILATION_CACHE=false" in said.err)
-    seeds = CHECKOUT / "examples" / "fleet" / "seeds"
-    text = " ".join(call("lock", "--check", seeds, "--chip", "cpu", "--file", locked).out.split())
+    seeds = ("seeds", "--warehouse", example_warehouse)
+    text = " ".join(call("lock", "--check", *seeds, "--chip", "cpu", "--file", locked).out.split())
     assert "These have no dump: they were not compiled, or came from a cache of compilations." in text
 
 
@@ -240,13 +260,14 @@ def test_a_wrong_call_is_refused(words: list, expected: str, tmp_path: Path, mon
     assert [] == list(tmp_path.iterdir())
 
 
+@pytest.mark.usefixtures("runs")
 @pytest.mark.parametrize("text", ['print("hello")\n', '[project]\nversion = "0.1.0"\n'])
 def test_a_file_that_is_no_lock_is_left_as_it_is(tmp_path: Path, text: str):
     """A name that was mistyped ends no program of somebody."""
     path = tmp_path / "train.py"
     path.write_text(text)
     for words in ([], ["--update"]):
-        said = call("lock", LOCKED / "kept", "--file", path, *words)
+        said = call("lock", "kept", "--file", path, *words)
         assert (2, f"bufferhouse: {path}: expected a lock or no file, found another file; ") == (
             said.code,
             said.err[: said.err.index("remove it")],
@@ -254,6 +275,7 @@ def test_a_file_that_is_no_lock_is_left_as_it_is(tmp_path: Path, text: str):
     assert text == path.read_text()
 
 
+@pytest.mark.usefixtures("runs")
 def test_a_comment_is_written_over_no_lock_and_no_warehouse(locked: Path, example_warehouse: Path, tmp_path: Path):
     """Both stay as they were, and so does what is no file; the check is not made."""
     lock, warehouse = tmp_path / "memory.lock", tmp_path / "w.duckdb"
@@ -266,7 +288,7 @@ def test_a_comment_is_written_over_no_lock_and_no_warehouse(locked: Path, exampl
         (tmp_path / "none" / "c.md", "the folder of the comment does not exist"),
     ):
         before = [path.read_bytes() for path in (lock, warehouse)]
-        said = call("lock", "--check", LOCKED / "kept", "--file", lock, "--comment", comment)
+        said = call("lock", "--check", "kept", "--file", lock, "--comment", comment)
         assert (2, "", True) == (said.code, said.out, expected in said.err), said.err
         assert before == [path.read_bytes() for path in (lock, warehouse)]
 
@@ -278,48 +300,51 @@ def test_a_word_that_is_neither_path_nor_run_is_said_to_be_neither(example_wareh
     assert "'dump/of/today': no such file or directory, and as a run: there is no run" in said.err
 
 
+@pytest.mark.usefixtures("runs")
 def test_a_lock_of_another_chip_is_refused(locked: Path):
     """It says which chips there are on both sides, and where the file names its own."""
-    said = call("lock", "--check", LOCKED / "kept", "--file", locked, "--chip", "TPU v6e")
+    said = call("lock", "--check", "kept", "--file", locked, "--chip", "TPU v6e")
     assert 2 == said.code
     assert f"{locked}:6:1: expected a chip of the dumps, 'TPU v6e', found 'cpu'; --chip says" in said.err
 
 
+@pytest.mark.usefixtures("runs")
 def test_the_way_in_of_another_chip_works_as_printed(locked: Path, tmp_path: Path):
     """It says the chip that the call said: without it an update would write the chip that is there already."""
     path = tmp_path / "memory.lock"
     shutil.copy(locked, path)
     own = ["--file", path, "--chip", "TPU v6e"]
-    said = call("lock", "--check", LOCKED / "kept", *own)
+    said = call("lock", "--check", "kept", *own)
     command = " ".join(said.err.split()).partition(" and bufferhouse ")[2].partition(" adds a chip")[0]
-    words = [word if word != "DUMPS" else LOCKED / "kept" for word in shlex.split(command)]
+    words = [word if word != "DUMPS" else "kept" for word in shlex.split(command)]
     assert 0 == call(*words).code
-    assert (["TPU v6e", "cpu"], 0) == (read_lock(path).chips, call("lock", "--check", LOCKED / "kept", *own).code)
+    assert (["TPU v6e", "cpu"], 0) == (read_lock(path).chips, call("lock", "--check", "kept", *own).code)
 
 
+@pytest.mark.usefixtures("runs")
 def test_the_way_out_of_a_file_and_a_chip_of_ones_own_works_as_printed(tmp_path: Path):
     """It names the file as a shell reads it, and the chip that the call said: else an update would write another."""
     path = tmp_path / "of v5e" / "memory.lock"
     path.parent.mkdir()
     own = ["--file", path, "--chip", "TPU v5e"]
-    assert 0 == call("lock", LOCKED / "kept", *own).code
-    said = call("lock", "--check", LOCKED / "stored", *own)
+    assert 0 == call("lock", "kept", *own).code
+    said = call("lock", "--check", "stored", *own)
     assert 1 == said.code
     command = " ".join(said.out.split()).partition("; bufferhouse ")[2].partition(" takes all")[0]
-    words = [word if word != "DUMPS" else LOCKED / "stored" for word in shlex.split(command)]
+    words = [word if word != "DUMPS" else "stored" for word in shlex.split(command)]
     assert ["lock", "--file", str(path), "--chip", "TPU v5e", "--update"] == words[:-1]
     assert 0 == call(*words).code
-    assert (0, ["TPU v5e"]) == (call("lock", "--check", LOCKED / "stored", *own).code, read_lock(path).chips)
+    assert (0, ["TPU v5e"]) == (call("lock", "--check", "stored", *own).code, read_lock(path).chips)
 
 
+@pytest.mark.usefixtures("runs")
 def test_a_dump_that_cannot_be_read_takes_no_entry_out_of_a_new_file(tmp_path: Path):
     """It may be of any program without a dump: entry and reason of that stay, as in a file that is updated."""
     path, dumps = tmp_path / "memory.lock", tmp_path / "dumps"
-    reshaped = CHECKOUT / "tests" / "data" / "reshaped" / "layers-4"
-    assert 0 == call("lock", LOCKED / "kept", reshaped, "--file", path).code
-    assert 0 == call("lock", LOCKED / "kept", "--file", path, "--accept", "jit_train_step", "--why", "so").code
+    assert 0 == call("lock", "kept", "layers-4", "--file", path).code
+    assert 0 == call("lock", "kept", "--file", path, "--accept", "jit_train_step", "--why", "so").code
     before = path.read_text()
-    shutil.copytree(reshaped, dumps)
+    shutil.copytree(RESHAPED, dumps)
     cut = "module_0001.jit_train_step.cpu_after_optimizations-buffer-assignment.txt"
     (dumps / cut).write_text("BufferAssignment:\nallocation 0: size")
     said = call("lock", dumps, "--file", path)

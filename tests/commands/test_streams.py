@@ -23,7 +23,7 @@ def shell(command: str, folder: Path, warehouse: Path) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("words", ["--version", "--help", "programs $W"])
+@pytest.mark.parametrize("words", ["--version", pytest.param("--help", marks=pytest.mark.soak), "programs $W"])
 def test_an_output_that_takes_no_more_is_told(example_warehouse, tmp_path, words):
     """Exit 3, as with every full disk."""
     code, _, err = shell(f"$B {words} > /dev/full", tmp_path, example_warehouse)
@@ -54,7 +54,10 @@ def test_names_on_a_standard_input_that_is_closed_are_none(example_warehouse, tm
     assert (1, True) == (closed[0], "no dump found" in closed[1])
 
 
-@pytest.mark.parametrize("words", ["query 'SELECT 1' -o a.csv", "stats", "report fleet $W --html a.html"])
+@pytest.mark.parametrize(
+    "words",
+    ["query 'SELECT 1' -o a.csv", pytest.param("stats", marks=pytest.mark.soak), "report fleet $W --html a.html"],
+)
 def test_a_working_directory_that_is_gone_is_named(example_warehouse, tmp_path, words):
     """No name of a file could say what is missing."""
     command = f"mkdir gone && cd gone && rmdir ../gone && $B {words}"

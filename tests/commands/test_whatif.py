@@ -107,7 +107,10 @@ def test_a_capacity_is_met_with_the_fewest_values_or_said_to_be_out_of_reach(exa
     assert "\nIt cannot fit into 1.0 KiB by these means: with every value edited that can be" in outcome.out
 
 
-@pytest.mark.parametrize("means", ["shrink", "remat", "offload", "donate"])
+OF_ONE_KIND = [pytest.param(means, marks=pytest.mark.soak) for means in ("remat", "offload")]
+
+
+@pytest.mark.parametrize("means", ["shrink", *OF_ONE_KIND, "donate"])
 def test_estimates_prove_of_no_program_that_it_cannot_fit(example_warehouse: Path, means: str):
     """The compiler took transformers in half of the bytes that `shrink` or `remat` leaves at least (docs/whatif.md)."""
     words = ("whatif", PROGRAM, "--fit", "1KiB", "--means", means, "--run", RUN, "--warehouse", example_warehouse)
@@ -176,13 +179,14 @@ def test_a_file_of_edits_is_read_strictly(tmp_path: Path, text: str, message: st
     assert (2, f"bufferhouse: {file}{message}") == (outcome.code, outcome.err[: len(f"{file}{message}") + 13])
 
 
-def test_a_dump_without_live_ranges_says_what_cannot_be_told(tmp_path: Path):
+def test_a_dump_without_live_ranges_says_what_cannot_be_told(warehouse: Path, tmp_path: Path):
     """The allocations of a dump of three files whose siblings are missing: sizes, but no moments."""
     text = dump_text([Slot(0, 2, 0, 64), Slot(1, 2, 64, 8)])
     place = tmp_path / "module_0001.jit_f.cpu_after_optimizations-buffer-assignment.txt"
     place.write_bytes(text[: text.index(b"\nTotal bytes used")])
+    assert 0 == call("ingest", tmp_path, "--warehouse", warehouse).code
     for words in (["savings"], ["whatif", "--edit", "remove:v0"], ["whatif", "--fit", "1"]):
-        outcome = call(words[0], "jit_f", *words[1:], "--from", tmp_path)
+        outcome = call(words[0], "jit_f", *words[1:], "--warehouse", warehouse)
         assert (2, "") == (outcome.code, outcome.out)
         assert "the dump has no live ranges: it says how large each value is, not when it is alive" in outcome.err
 
@@ -224,16 +228,18 @@ def test_what_cannot_be_fitted_is_named(example_warehouse: Path, words: list[str
     assert expected in said.err
 
 
-def test_a_capacity_holds_all_memory_spaces_of_a_gpu(tmp_path: Path):
+def test_a_capacity_holds_all_memory_spaces_of_a_gpu(warehouse: Path, tmp_path: Path):
     """They lie in one memory: memory space 0 has what the others leave; of a TPU it has a memory of its own."""
     headers = [", preallocated-temp", *(f", color {color}, preallocated-temp" for color in (2, 7, 5))]
     slots = [Slot(0, 2, 0, size, number) for number, size in enumerate((60, 30, 20, 100))]
-    for target, others in (("sm_9.0a_gpu_after", 50), ("cl_853872983.after", 0)):
-        folder = tmp_path / target
-        folder.mkdir()
+    devices = {"gpu": ("sm_9.0a_gpu_after", 50), "tpu": ("cl_853872983.after", 0)}
+    for run, (target, _) in devices.items():
+        (tmp_path / run).mkdir()
         dump = f"module_0001.jit_f.{target}_optimizations-buffer-assignment.txt"
-        (folder / dump).write_bytes(dump_text(slots, headers))
-        words = ("whatif", "jit_f", "--means", "donate", "--from", folder, "--fit")
+        (tmp_path / run / dump).write_bytes(dump_text(slots, headers))
+    assert 0 == call("ingest", tmp_path / "gpu", tmp_path / "tpu", "--warehouse", warehouse).code
+    for run, (_, others) in devices.items():
+        words = ("whatif", "jit_f", "--means", "donate", "--run", run, "--warehouse", warehouse, "--fit")
         for capacity, spaces in ((109, 0), (110, 0), (49, 2), (30, 2)):
             said = call(*words, f"{capacity}B", "--memory-space", spaces, "--format", "json")
             fits = capacity >= (60 + others if spaces == 0 else 30)

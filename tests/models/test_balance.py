@@ -1,18 +1,18 @@
-"""Balances of allocations and owners at the peak against brute force: each byte once, and every sum exact."""
+"""Balances of allocations and owners at the peak against brute force: each byte once, and every sum exact.
+
+Of dumps whose values share bytes in every way there is tests/models/test_marts.py compares both.
+"""
 
 import re
 from collections import Counter
 from itertools import pairwise
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
 
 from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.warehouse import Warehouse
 from tests import oracle
 from tests.models.readings import alive_in, by_dump, oracle_dumps, owned_parts
-from tests.models.sharing import MEMORY_SPACES, SHARING, slots
 from tests.synthetic import Slot, dump_text
 from tests.warehouses import load_texts
 
@@ -95,43 +95,6 @@ def test_balances_of_the_fleet_are_those_of_brute_force(example, fleet):
             assert_closed(row)
     everything = [row for rows in found.values() for row in rows]
     assert all(any(row[part] for row in everything) for part in (5, 6, 7, 9, 10, 11, 12))
-
-
-def as_brute_force(laboratory: Warehouse, texts: list[bytes]) -> None:
-    """Load dumps; compare the balances of their allocations and the owners at their peaks with the oracle."""
-    ids = load_texts(laboratory, texts)
-    found, owners = by_dump(laboratory.con, BALANCE), by_dump(laboratory.con, OWNERS)
-    for dump_id, text in zip(ids, texts, strict=True):
-        dump = oracle.read_dump(text.decode())
-        assert [balance_of(dump, a) for a in dump["allocations"]] == found[dump_id], text.decode()
-        assert owners_of(dump) == owners.get(dump_id, []), text.decode()
-        for row in found[dump_id]:
-            assert_closed(row)
-
-
-def test_balances_of_shared_bytes_are_those_of_brute_force(laboratory):
-    """However values of one allocation share bytes, strictly or in passing."""
-    as_brute_force(laboratory, [dump_text(own) for own in SHARING.values()])
-
-
-# Not shrunk: an example is a load of many dumps, and the assertion that fails shows the one at fault.
-@settings(
-    max_examples=6,
-    deadline=None,
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    suppress_health_check=[HealthCheck.too_slow],
-)
-@given(st.lists(slots(), min_size=25, max_size=40), st.data())
-def test_any_slots_give_the_balances_of_brute_force(laboratory, drawn, data):
-    """Any slots, ranges and strides; some values have no range, and some bytes of an allocation are nobody's."""
-    texts = [dump_text(own, MEMORY_SPACES) for own in drawn]
-    for number, own in enumerate(drawn):
-        lost = data.draw(st.integers(0, 2 * len(own)))
-        if lost < len(own):
-            line = f"    v{lost}{{}}:{own[lost].start}-{own[lost].end}\n".encode()
-            assert line in texts[number]
-            texts[number] = texts[number].replace(line, b"")
-    as_brute_force(laboratory, texts)
 
 
 def balances(laboratory: Warehouse, text: bytes) -> list[tuple]:

@@ -13,7 +13,7 @@ import pytest
 from bufferhouse.models import build, freeze, project
 from bufferhouse.warehouse.open import writing
 from tests.command_line import call, kill_group, start
-from tests.models.small_models import ALL, MART, SIZES, STAGING, add_dump, outdate
+from tests.models.small_models import ALL, MART, OBSERVATIONS, SIZES, STAGING, add_dump, outdate
 from tests.synthetic import small_dump
 from tests.warehouses import load_texts, published_path, rows
 
@@ -144,7 +144,7 @@ def test_back_filling_goes_range_by_range(directory, con, monkeypatch):
 
 def test_what_was_back_filled_is_what_the_loads_gave(own_warehouse, monkeypatch):
     """Every stored model of this checkout, computed anew in small ranges, has the rows that its loads stored."""
-    monkeypatch.setattr(build, "BACKFILL_DUMPS", 40)
+    monkeypatch.setattr(build, "BACKFILL_DUMPS", 70)
     with duckdb.connect(str(own_warehouse)) as con:
         names = [
             name
@@ -182,38 +182,48 @@ def test_the_command_plans_and_then_back_fills_with_a_line_a_batch(own_warehouse
     assert "" == call("build", "--warehouse", own_warehouse).out
 
 
-def test_models_are_listed_with_version_kind_and_freshness(warehouse):
-    """Every model with grain and rows, in the order in which they are built.
+def test_models_are_listed_with_version_kind_and_freshness(directory, tmp_path):
+    """Each with grain and rows, in the order in which they are built.
 
     A view is as fresh as the newest load, a table as the newest load whose dumps it has rows of.
     """
-    with writing(warehouse) as writer:
+    path = tmp_path / "warehouse.duckdb"
+    few = f"{SIZES}WHERE d.text_bytes > 400\n"  # of the dump that is whole
+    mart = MART.replace("grain: dump_id", "grain: dump_id, twice_bytes")
+    models = directory(intermediate__sizes=few, staging__observations=OBSERVATIONS, marts__peak_memory_v1=mart)
+    with writing(path, build_models=False) as writer:
+        build.build(writer.con, models)
         load_texts(writer, [small_dump(1)])
         [(first,)] = writer.con.execute("SELECT MAX(finished_at) FROM raw.loads").fetchall()
-        load_texts(writer, [small_dump(2).split(b"\n\n")[0] + b"\n"])  # without live ranges: no peak to store
+        load_texts(writer, [small_dump(2).split(b"\n\n")[0] + b"\n"])
         [(second,)] = writer.con.execute("SELECT MAX(finished_at) FROM raw.loads").fetchall()
-    listed = json.loads(call("models", "--warehouse", warehouse, "--format", "json").out)
-    assert [model.name for model in project.read()] == [row["model"] for row in listed]
+    listed = json.loads(call("models", "--warehouse", path, "--format", "json").out)
+    assert [model.name for model in project.read(models)] == [row["model"] for row in listed]
     found = {row["model"]: row for row in listed}
-    peaks, stored, check = (
-        found[name] for name in ("marts.peak_memory_v1", "intermediate.peaks", "checks.balances_close")
-    )
+    peaks, stored, check = (found[name] for name in ("marts.peak_memory_v1", "intermediate.sizes", "checks.not_empty"))
     assert first < second
     assert (second, first, second) == tuple(datetime.fromisoformat(row["freshness"]) for row in (peaks, stored, check))
-    assert ("v1 frozen", "") == (peaks["version"], stored["version"])
-    assert freeze.locked().keys() == {row["model"] for row in listed if row["version"].endswith(" frozen")}
+    assert ("v1 frozen", "v1", "") == (peaks["version"], found["marts.sizes_v1"]["version"], stored["version"])
     assert ("view", "table", "check") == (peaks["kind"], stored["kind"], check["kind"])
-    assert "dump_id, memory_space" == peaks["grain"]
-    assert (2, 1, 0) == (found["staging.dumps"]["rows"], stored["rows"], check["rows"])
+    assert ("dump_id, twice_bytes", "error") == (peaks["grain"], check["grain"])
+    assert (2, 1, 0) == (found["staging.contents"]["rows"], stored["rows"], check["rows"])
+
+
+@pytest.mark.soak
+def test_every_model_is_listed(example_warehouse):
+    """Those of this checkout in their order, with what releases froze."""
+    listed = json.loads(call("models", "--warehouse", example_warehouse, "--format", "json").out)
+    assert [model.name for model in project.read()] == [row["model"] for row in listed]
+    assert freeze.locked().keys() == {row["model"] for row in listed if row["version"].endswith(" frozen")}
 
 
 @pytest.fixture
 def outdated(warehouse) -> tuple[Path, int, int]:
-    """A warehouse whose stored models are all of an older version, how many there are, and how many dumps."""
+    """A warehouse with stored models of an older version, which no other reads; how many there are, and dumps."""
     with writing(warehouse) as writer:
         load_texts(writer, [small_dump(number) for number in range(3)])
     with duckdb.connect(str(warehouse)) as con:
-        return warehouse, outdate(con), 3
+        return warehouse, outdate(con, "model_name IN ('intermediate.listed_peaks', 'intermediate.space_totals')"), 3
 
 
 # Publishing stays in the suite for every verb that opens a warehouse to write.

@@ -15,6 +15,8 @@ from bufferhouse.warehouse.warehouse import Warehouse
 from tests import oracle
 from tests.models.readings import by_dump, oracle_dumps, owned_parts
 from tests.models.sharing import MEMORY_SPACES, SHARING, slots
+from tests.models.test_balance import BALANCE, OWNERS, assert_closed, balance_of, owners_of
+from tests.models.test_timeline import TIMELINE, timeline_of
 from tests.synthetic import Slot, dump_text
 from tests.warehouses import load_texts
 
@@ -140,16 +142,22 @@ def laboratory():
 
 
 def assert_as_brute_force(laboratory: Warehouse, texts: list[bytes]) -> None:
-    """Load dumps; compare their peaks, the owners at them and the whole timelines with the oracle."""
+    """Load dumps; compare peaks, the owners at them, balances of allocations and whole timelines with the oracle."""
     ids = load_texts(laboratory, texts)
     peaks, padding = by_dump(laboratory.con, PEAKS), by_dump(laboratory.con, PADDING)
-    changes = by_dump(laboratory.con, CHANGES)
+    changes, timelines = by_dump(laboratory.con, CHANGES), by_dump(laboratory.con, TIMELINE)
+    balances, owners = by_dump(laboratory.con, BALANCE), by_dump(laboratory.con, OWNERS)
     for dump_id, text in zip(ids, texts, strict=True):
         dump = oracle.read_dump(text.decode())
+        assert timeline_of(dump) == timelines[dump_id], text.decode()
+        assert [balance_of(dump, allocation) for allocation in dump["allocations"]] == balances[dump_id], text.decode()
+        assert owners_of(dump) == owners.get(dump_id, []), text.decode()
+        for row in balances[dump_id]:
+            assert_closed(row)
         assert peaks_of(dump) == peaks[dump_id], text.decode()
         assert padding_of(dump) == sorted(padding[dump_id]), text.decode()
         for space in oracle.reserved(dump):
-            own = {position: change for of, position, change in changes[dump_id] if of == space}
+            own = {position: change for of, position, change in changes.get(dump_id, []) if of == space}
             timeline = list(accumulate(own.get(position, 0) for position in range(dump["max_position"] + 1)))
             assert oracle.occupied(dump, space) == timeline, text.decode()
 
@@ -173,10 +181,20 @@ def test_occupied_bytes_done_by_hand(laboratory):
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow],
 )
-@given(st.lists(slots(), min_size=25, max_size=40))
-def test_any_slots_give_the_peaks_and_timelines_of_brute_force(laboratory, drawn):
-    """Peak, its position, its owners and the whole timeline, for any slots and ranges, many dumps a load."""
-    assert_as_brute_force(laboratory, [dump_text(own, MEMORY_SPACES) for own in drawn])
+@given(st.lists(slots(), min_size=25, max_size=40), st.data())
+def test_any_slots_give_the_figures_of_brute_force(laboratory, drawn, data):
+    """Any slots, ranges and strides, many dumps a load; some values of every second one have no range.
+
+    Then some bytes of an allocation are nobody's.
+    """
+    texts = [dump_text(own, MEMORY_SPACES) for own in drawn]
+    for number, own in list(enumerate(drawn))[::2]:
+        lost = data.draw(st.integers(0, 2 * len(own)))
+        if lost < len(own):
+            line = f"    v{lost}{{}}:{own[lost].start}-{own[lost].end}\n".encode()
+            assert line in texts[number]
+            texts[number] = texts[number].replace(line, b"")
+    assert_as_brute_force(laboratory, texts)
 
 
 def test_without_live_ranges_nothing_is_said_to_be_occupied_or_padding(laboratory):

@@ -118,6 +118,7 @@ def test_the_graph_is_that_of_the_proto():
 
 
 @pytest.mark.corpus
+@pytest.mark.soak
 def test_the_graph_is_that_of_every_proto_of_the_corpus(corpus, tmp_path):
     """99 programs of three compilers. Not told are some operands of calls, branches and bitcasts."""
     unpack(corpus / "proto.tar.gz", tmp_path)

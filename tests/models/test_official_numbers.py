@@ -116,93 +116,127 @@ def test_a_message_stands_beside_the_bytes_of_its_dump():
     assert {"agrees": 37, "printed alone": 66, "unknown": 16} == Counter(row[-1] for row in rows.values())
 
 
+# Compiler, version and platform of a run, the target and the compiler of its dump; and why a number is not known.
+NO_RULE = {
+    ((None, None, "cpu"), ("cpu", None)): "nothing says which compiler made the dump",
+    (("jaxlib", "0.7.0.dev1", "cpu"), ("cpu", None)): "no release of jaxlib is said that has a number",
+    (("tensorflow", "2.21.0", "cpu"), ("cpu", None)): "no rule is known of tensorflow 2.21.0 on cpu",
+}
+NO_RULE_OF_LIBTPU = {
+    ((None, "0.10.2", None), ("tpu", None)): "nothing says which compiler made the dump",
+    ((None, None, None), ("tpu", "719471581")): "no rule is known of libtpu 0.0.7.1 on tpu",
+    (("libtpu", "0.0.7.2", None), ("tpu", "1030000000")): "no rule is known of libtpu 0.0.7.2 on tpu",
+    ((None, None, None), ("tpu", "1000000000")): "no rule is known of libtpu CL 1000000000 on tpu",
+}
+
+
+def add_compilers(con, compilers: list[tuple[tuple, tuple]]) -> dict[int, tuple]:
+    """Add the only run again for each compiler, as if that had made its dumps; return the compilers by run_id."""
+    [(run_id,)] = con.execute("SELECT run_id FROM raw.runs").fetchall()
+    added = dict(enumerate(compilers, 1000))
+    for number, (run, dump) in added.items():
+        con.execute(
+            "INSERT INTO raw.runs SELECT * REPLACE (? AS run_id, ? AS run_name, ? AS compiler,"
+            " ? AS compiler_version, ? AS platform) FROM raw.runs WHERE run_id = ?",
+            [number, str(number), *run, run_id],
+        )
+        con.execute(
+            "INSERT INTO raw.observations SELECT * REPLACE (? AS run_id, ? AS compile_target,"
+            " ? AS compiler_revision) FROM raw.observations WHERE run_id = ?",
+            [number, *dump, run_id],
+        )
+    return added
+
+
 @pytest.fixture(scope="module")
-def one_dump():
-    """A warehouse with a program of a compiler that each test tells it."""
+def numbers_without_a_rule() -> dict[tuple, list[tuple]]:
+    """The numbers of one program, had each of these compilers made it."""
     with writing(None) as warehouse:
         load_texts(warehouse, [dump_text([Slot(0, 1, 0, 64)])])
-        yield warehouse.con
+        added = add_compilers(warehouse.con, [*NO_RULE, *NO_RULE_OF_LIBTPU])
+        rows = warehouse.con.execute(
+            "SELECT run_id, number_name, said_by, verdict, computed_bytes, rule, rule_text, why_text"
+            " FROM marts.official_numbers_v1 WHERE run_id >= 1000"
+        ).fetchall()
+    return {compiler: [row[1:] for row in rows if row[0] == number] for number, compiler in added.items()}
 
 
-@pytest.mark.parametrize(
-    ("compiler", "why"),
-    [
-        ((None, None, "cpu"), "nothing says which compiler made the dump"),
-        (("jaxlib", "0.7.0.dev1", "cpu"), "no release of jaxlib is said that has a number"),
-        (("tensorflow", "2.21.0", "cpu"), "no rule is known of tensorflow 2.21.0 on cpu"),
-    ],
-)
-def test_what_no_rule_is_known_of_has_no_bytes(one_dump, compiler, why):
+@pytest.mark.parametrize("compiler", NO_RULE)
+def test_what_no_rule_is_known_of_has_no_bytes(numbers_without_a_rule, compiler):
     """Neither memory_analysis() nor the report, and why; the dump itself and XProf need no compiler."""
-    one_dump.execute("UPDATE raw.observations SET compile_target = 'cpu', compiler_revision = NULL")
-    one_dump.execute(TELL.format("TRUE"), compiler)
-    found = one_dump.execute(
-        "SELECT said_by, verdict, computed_bytes, rule, rule_text, why_text FROM marts.official_numbers_v1"
-        " WHERE number_name <> 'generated_code_size_in_bytes'"
-    ).fetchall()
+    found = [row[1:] for row in numbers_without_a_rule[compiler] if row[0] != "generated_code_size_in_bytes"]
     rows = [row for row in found if row[3] == "unknown"]
     assert ["memory-usage report"] + ["memory_analysis()"] * 5 == sorted(row[0] for row in rows)
-    assert {("unknown", None, "unknown", "not known", why)} == {row[1:] for row in rows}
+    assert {("unknown", None, "unknown", "not known", NO_RULE[compiler])} == {row[1:] for row in rows}
     assert {"XProf", "the dump"} == {row[0] for row in found if row[2] is not None}
 
 
-@pytest.mark.parametrize(
-    ("compiler", "revision", "why"),
-    [
-        ((None, "0.10.2", None), None, "nothing says which compiler made the dump"),
-        ((None, None, None), "719471581", "no rule is known of libtpu 0.0.7.1 on tpu"),
-        (("libtpu", "0.0.7.2", None), "1030000000", "no rule is known of libtpu 0.0.7.2 on tpu"),
-        ((None, None, None), "1000000000", "no rule is known of libtpu CL 1000000000 on tpu"),
-    ],
-)
-def test_a_libtpu_is_named_by_what_decides(one_dump, compiler, revision, why):
+@pytest.mark.parametrize("compiler", NO_RULE_OF_LIBTPU)
+def test_a_libtpu_is_named_by_what_decides(numbers_without_a_rule, compiler):
     """By the release of its CL number; where that is of none by its version, and without one by the number."""
-    one_dump.execute("UPDATE raw.observations SET compile_target = 'tpu', compiler_revision = ?", [revision])
-    one_dump.execute(TELL.format("TRUE"), compiler)
-    [found] = of_number(one_dump, "temp_size_in_bytes")
-    assert (None, "unknown", why) == (*found[:2], found[-1])
+    [found] = [
+        row for row in numbers_without_a_rule[compiler] if row[:2] == ("temp_size_in_bytes", "memory_analysis()")
+    ]
+    assert (None, "unknown", NO_RULE_OF_LIBTPU[compiler]) == (found[3], found[2], found[-1])
 
 
-@pytest.mark.parametrize(
-    ("version", "opcodes", "verdict"),
-    [
-        ("0.0.33", (b"add", b"fusion"), "guessed"),
-        ("0.0.33", (b"fusion", b"fusion"), "guessed"),
-        ("0.0.50.1", (b"add", b"fusion"), "guessed"),
-        ("0.0.52", (b"add", b"fusion"), "not stored"),
-    ],
-)
-def test_temporaries_beside_a_counter_are_a_guess(version, opcodes, verdict):
-    """Up to libtpu 0.0.50 temp hangs on the bytes that are covered, and those of some single elements are not."""
-    text = dump_text([Slot(0, 2, 0, 512, shape="s32[]{:T(128)}"), Slot(0, 2, 512, 512, shape="f32[128]{0:T(128)}")])
+def with_opcodes(slots: list[Slot], *opcodes: bytes) -> bytes:
+    """A dump of two values that instructions with these opcodes define."""
+    text = dump_text(slots)
     for opcode in opcodes:
         text = text.replace(b"custom-call(", opcode + b"(", 1)
+    return text
+
+
+A_COUNTER = [Slot(0, 2, 0, 512, shape="s32[]{:T(128)}"), Slot(0, 2, 512, 512, shape="f32[128]{0:T(128)}")]
+COPIED = {
+    name: [Slot(0, 2, 0, 512, shape="f32[128]{0:T(128)}"), Slot(0, 2, 512, 512, shape=shape)]
+    for name, shape in (("array", "f32[128]{0:T(128)}"), ("tuple", "(f32[128]{0:T(128)S(1)}, f32[128]{0:T(128)})"))
+}
+TEMPORARIES = {
+    "add": with_opcodes(A_COUNTER, b"add", b"fusion"),
+    "fusion": with_opcodes(A_COUNTER, b"fusion", b"fusion"),
+    **{name: with_opcodes(slots, b"fusion", b"copy-start") for name, slots in COPIED.items()},
+}
+
+
+@pytest.fixture(scope="module")
+def temporaries() -> dict[tuple[str, str], tuple[int, str]]:
+    """Bytes and verdict of the temporaries of these dumps by name and version, had libtpus made them."""
+    versions = ("0.0.33", "0.0.50.1", "0.0.52")
     with writing(None) as warehouse:
-        load_texts(warehouse, [text])
-        warehouse.con.execute("UPDATE raw.observations SET compile_target = 'tpu'")
-        warehouse.con.execute(TELL.format("TRUE"), ("libtpu", version, "tpu"))
-        [(computed, found, *_)] = of_number(warehouse.con, "temp_size_in_bytes")
-    assert (16384 if version == "0.0.52" else 2 * 16384 - 1024, verdict) == (computed, found)
+        names = dict(zip(load_texts(warehouse, list(TEMPORARIES.values())), TEMPORARIES, strict=True))
+        libtpus = [(("libtpu", version, "tpu"), ("tpu", None)) for version in versions]
+        added = add_compilers(warehouse.con, libtpus)
+        rows = warehouse.con.execute(
+            "SELECT dump_id, run_id, computed_bytes, verdict FROM marts.official_numbers_v1 WHERE run_id >= 1000"
+            " AND number_name = 'temp_size_in_bytes' AND said_by = 'memory_analysis()'"
+        ).fetchall()
+    assert len(names) * len(versions) == len(rows)
+    return {(names[dump_id], added[run_id][0][1]): tuple(found) for dump_id, run_id, *found in rows}
 
 
 @pytest.mark.parametrize(
-    ("version", "shape", "verdict"),
+    ("version", "opcode", "verdict"),
     [
-        ("0.0.33", "f32[128]{0:T(128)}", "guessed"),
-        ("0.0.33", "(f32[128]{0:T(128)S(1)}, f32[128]{0:T(128)})", "not stored"),
-        ("0.0.52", "f32[128]{0:T(128)}", "not stored"),
+        ("0.0.33", "add", "guessed"),
+        ("0.0.33", "fusion", "guessed"),
+        ("0.0.50.1", "add", "guessed"),
+        ("0.0.52", "add", "not stored"),
     ],
 )
-def test_temporaries_copied_out_of_another_space_are_a_guess(version, shape, verdict):
+def test_temporaries_beside_a_counter_are_a_guess(temporaries, version, opcode, verdict):
+    """Up to libtpu 0.0.50 temp hangs on the bytes that are covered, and those of some single elements are not."""
+    assert (16384 if version == "0.0.52" else 2 * 16384 - 1024, verdict) == temporaries[opcode, version]
+
+
+@pytest.mark.parametrize(
+    ("version", "copied", "verdict"),
+    [("0.0.33", "array", "guessed"), ("0.0.33", "tuple", "not stored"), ("0.0.52", "array", "not stored")],
+)
+def test_temporaries_copied_out_of_another_space_are_a_guess(temporaries, version, copied, verdict):
     """Up to libtpu 0.0.50 such an array may not be covered; the tuple of a copy into another space says nothing."""
-    slots = [Slot(0, 2, 0, 512, shape="f32[128]{0:T(128)}"), Slot(0, 2, 512, 512, shape=shape)]
-    text = dump_text(slots).replace(b"custom-call(", b"fusion(", 1).replace(b"custom-call(", b"copy-start(", 1)
-    with writing(None) as warehouse:
-        load_texts(warehouse, [text])
-        warehouse.con.execute("UPDATE raw.observations SET compile_target = 'tpu'")
-        warehouse.con.execute(TELL.format("TRUE"), ("libtpu", version, "tpu"))
-        [(_, found, *_)] = of_number(warehouse.con, "temp_size_in_bytes")
-    assert verdict == found
+    assert verdict == temporaries[copied, version][1]
 
 
 @pytest.mark.corpus

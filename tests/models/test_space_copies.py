@@ -118,9 +118,9 @@ def test_copies_are_those_of_the_proto():
 @pytest.mark.parametrize(
     ("archive", "expected"),
     [
-        ("proto", {"programs": 99}),
+        pytest.param("proto", {"programs": 99}, marks=pytest.mark.soak),  # three of them are looked at above
         ("whatif", {"saving": 10}),
-        ("builds/tpu-v5e-jaxlib-0.4.38-libtpu-0.0.8", {}),
+        pytest.param("builds/tpu-v5e-jaxlib-0.4.38-libtpu-0.0.8", {}, marks=pytest.mark.soak),
     ],
 )
 def test_copies_of_the_corpus(corpus, tmp_path, archive, expected):

@@ -1,14 +1,13 @@
-"""The memory timeline against brute force: every position of every memory space of every dump."""
+"""The memory timeline against brute force: every position of every memory space of every dump.
+
+Of dumps whose values share bytes in every way there is tests/models/test_marts.py compares it.
+"""
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
 
 from bufferhouse.warehouse.open import writing
-from bufferhouse.warehouse.warehouse import Warehouse
 from tests import oracle
 from tests.models.readings import alive_in, by_dump, oracle_dumps
-from tests.models.sharing import MEMORY_SPACES, SHARING, slots
 from tests.synthetic import Slot, dump_text
 from tests.warehouses import load_texts
 
@@ -66,32 +65,6 @@ def test_highest_points_of_timelines_are_the_peaks(example):
         """
     ).fetchall()
     assert [] == disagreeing
-
-
-def as_brute_force(laboratory: Warehouse, texts: list[bytes]) -> None:
-    """Load dumps; compare their timelines with the oracle."""
-    ids = load_texts(laboratory, texts)
-    found = by_dump(laboratory.con, TIMELINE)
-    for dump_id, text in zip(ids, texts, strict=True):
-        assert timeline_of(oracle.read_dump(text.decode())) == found[dump_id], text.decode()
-
-
-def test_timelines_of_shared_bytes_are_those_of_brute_force(laboratory):
-    """However values of one allocation share bytes, strictly or in passing."""
-    as_brute_force(laboratory, [dump_text(own) for own in SHARING.values()])
-
-
-# Not shrunk: an example is a load of many dumps, and the assertion that fails shows the one at fault.
-@settings(
-    max_examples=4,
-    deadline=None,
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    suppress_health_check=[HealthCheck.too_slow],
-)
-@given(st.lists(slots(), min_size=25, max_size=40))
-def test_any_slots_give_the_timelines_of_brute_force(laboratory, drawn):
-    """Any slots and ranges in three allocations of two memory spaces."""
-    as_brute_force(laboratory, [dump_text(own, MEMORY_SPACES) for own in drawn])
 
 
 def test_a_timeline_done_by_hand(laboratory):

@@ -1,6 +1,7 @@
 """Soft rules: a dump that breaks one is loaded, counted, and remembered as a row of `marts.warnings`."""
 
 import json
+import shutil
 from pathlib import Path
 
 import duckdb
@@ -50,6 +51,19 @@ def broken(tmp_path_factory) -> Path:
     return directory
 
 
+@pytest.fixture(scope="module")
+def loaded(blank_warehouse, broken, tmp_path_factory) -> tuple[Path, tuple[int, dict]]:
+    """A warehouse of these, to be copied, never written; and what their ingest said."""
+    path = Path(shutil.copy(blank_warehouse, tmp_path_factory.mktemp("loaded") / "warehouse.duckdb"))
+    return path, ingest(path, broken, "--run", broken.name)
+
+
+@pytest.fixture
+def own(loaded, tmp_path) -> Path:
+    """A copy of it that the test may change."""
+    return Path(shutil.copy(loaded[0], tmp_path / "own.duckdb"))
+
+
 def test_the_mart_keeps_the_offenders_of_every_check_that_warns():
     """Each under its own name, and of no other check: what fails an error is not in the warehouse."""
     [mart] = [model for model in project.read() if model.name == "marts.warnings_v1"]
@@ -66,19 +80,19 @@ def test_every_rule_has_a_dump_that_breaks_it():
     assert WARN - OTHERS == BREACHES.keys()
 
 
-def test_a_dump_that_breaks_a_rule_is_loaded_and_gives_this_warning_alone(warehouse, broken):
+def test_a_dump_that_breaks_a_rule_is_loaded_and_gives_this_warning_alone(loaded, own):
     """Exit 0, the offences counted by rule, and a row with the first of them, also where it is computed again later.
 
     `bufferhouse check` counts the same offences, and warnings alone do not make it fail.
     """
-    code, summary = ingest(warehouse, broken)
+    code, summary = loaded[1]
     assert (0, len(BREACHES), 0) == (code, summary["new"], summary["rejected"])
     assert {rule: breach.count for rule, breach in BREACHES.items()} == summary["warnings"]
-    assert EXPECTED == rows(warehouse, WARNINGS)
-    outcome = call("check", "--warehouse", warehouse, "--format", "json")
+    assert EXPECTED == rows(own, WARNINGS)
+    outcome = call("check", "--warehouse", own, "--format", "json")
     found = {row["check"]: row["offenders"] for row in json.loads(outcome.out) if row["offenders"]}
     assert (0, summary["warnings"]) == (outcome.code, found)
-    with duckdb.connect(str(warehouse)) as con:
+    with duckdb.connect(str(own)) as con:
         con.execute("DELETE FROM marts.warnings_v1")
         outdate(con, "model_name = 'marts.warnings_v1'")
         build.build(con)
@@ -93,11 +107,10 @@ def test_what_is_legal_gives_no_warning(warehouse, legal):
     assert [] == rows(warehouse, WARNINGS)
 
 
-def test_warnings_go_with_their_dumps(warehouse, broken, legal):
+def test_warnings_go_with_their_dumps(own, broken, legal):
     """Of a run that is removed nothing stays."""
-    for directory in (broken, legal):
-        ingest(warehouse, directory, "--run", directory.name)
-    assert len(BREACHES) == len(rows(warehouse, "FROM marts.warnings"))
-    outcome = call("runs", "rm", "--yes", broken.name, "--warehouse", warehouse)
+    ingest(own, legal, "--run", legal.name)
+    assert len(BREACHES) == len(rows(own, "FROM marts.warnings"))
+    outcome = call("runs", "rm", "--yes", broken.name, "--warehouse", own)
     assert 0 == outcome.code, outcome.err
-    assert [] == rows(warehouse, "FROM marts.warnings")
+    assert [] == rows(own, "FROM marts.warnings")

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from collections import Counter
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -38,10 +39,11 @@ ALSO = {
 
 
 def asking(path):
-    """Yield a function that asks a question of a warehouse and returns columns and rows."""
+    """Yield a function that asks a question of a warehouse, each once, and returns columns and rows."""
     con = open_reader(path).con
     with con, door(con) as opened:
-        yield lambda name, given=None: opened.ask(question(name).sql, question(name).values(given or {}))
+        asked = cache(lambda name, *given: opened.ask(question(name).sql, question(name).values(dict(given))))
+        yield lambda name, given=None: asked(name, *(given or {}).items())
 
 
 @pytest.fixture(scope="module")
@@ -306,8 +308,9 @@ def test_official_figures_of_two_devices_are_two_series(warehouse, tmp_path):
     for number, device in enumerate(("a", "b", "a", "b")):
         write_dumps(tmp_path / f"run{number}", [1], lambda _, size=number: small_dump(size))
         facts = {"compiler": "jaxlib", "compiler_version": "0.6.0", "platform": "cpu", "device_kind": device}
-        labels = [word for fact in facts.items() for word in ("--label", "=".join(fact))]
-        assert 0 == call("ingest", tmp_path / f"run{number}", *labels, "--warehouse", warehouse).code
+        facts |= {"started_at": f"2026-01-0{number + 1}T00:00:00Z"}
+        (tmp_path / f"run{number}" / "run.json").write_text(json.dumps(facts))
+    assert 0 == ingest(warehouse, *sorted(tmp_path.glob("run?")))[0]
     words = ("--ask", "official_figures_over_time", "--param", "program=jit_f", "--format", "json")
     told = json.loads(call("query", *words, "--warehouse", warehouse).out)
     assert [("run0", None), ("run2", 2), ("run1", None), ("run3", 2)] == [
@@ -315,71 +318,76 @@ def test_official_figures_of_two_devices_are_two_series(warehouse, tmp_path):
     ]
 
 
-def test_a_program_of_two_devices_is_judged_on_each(warehouse, tmp_path):
+def colored(sizes: list[int], colors: list[int]) -> bytes:
+    """A dump of a temporary in each of some memory spaces."""
+    headers = [f", color {color}, preallocated-temp" if color else ", preallocated-temp" for color in colors]
+    return dump_text([Slot(0, 2, 0, size, number) for number, size in enumerate(sizes)], headers)
+
+
+OF_A_TPU, OF_A_GPU = "cl_853872983.after_optimizations", "sm_9.0a_gpu_after_optimizations"
+IN_TWO_SPACES = colored([64, 8], [0, 1])
+# Runs of one program: its dump, for which target, and what the run says of itself.
+FITTED = {
+    "small": (small_dump(1), "cpu_after_optimizations", {"device_memory_bytes": 10}),
+    "xlarge": (small_dump(1), "cpu_after_optimizations", {"device_memory_bytes": 1 << 40}),
+    "refused-known": (colored([64], [0]), OF_A_TPU, {"device_kind": "TPU v4"}),
+    "refused-unknown": (colored([64], [0]), OF_A_TPU, {}),
+    "gpu": (colored([60, 30, 20, 100], [0, 2, 7, 5]), OF_A_GPU, {"device_memory_bytes": 100}),
+    "known": (IN_TWO_SPACES, "cpu_after_optimizations", {"device_kind": "TPU v5p"}),
+    "said": (IN_TWO_SPACES, "cpu_after_optimizations", {"device_memory_bytes": 100}),
+    "unknown": (IN_TWO_SPACES, "cpu_after_optimizations", {}),
+}
+
+
+@pytest.fixture(scope="module")
+def fitting(blank_warehouse, tmp_path_factory):
+    """A function that returns what fits_a_chip answers of some of these runs, in order."""
+    folder = tmp_path_factory.mktemp("fitting")
+    for run, (text, target, facts) in FITTED.items():
+        (folder / run).mkdir()
+        (folder / run / f"module_0001.jit_f.{target}-buffer-assignment.txt").write_bytes(text)
+        (folder / run / "run.json").write_text(json.dumps(facts))
+        if run.startswith("refused-"):
+            (folder / run / f"module_0001.jit_f.{OF_A_TPU[:12]}.oom_intermediate_module.txt").write_text("HloModule f")
+    path = Path(shutil.copy(blank_warehouse, tmp_path_factory.mktemp("fitted") / "fitted.duckdb"))
+    assert 0 == ingest(path, *(folder / run for run in FITTED))[0]
+
+    def asked(*runs: str, **parameters: object) -> list[dict]:
+        words = [word for given in parameters.items() for word in ("--param", "{}={}".format(*given))]
+        told = call("query", "--ask", "fits_a_chip", *words, "--warehouse", path, "--format", "json").out
+        return [row for row in json.loads(told) if row["run_name"] in runs]
+
+    return asked
+
+
+def test_a_program_of_two_devices_is_judged_on_each(fitting):
     """Compiled alike for a small chip and a large one it does not fit the first, and nothing is said of the second."""
-    for run, memory in (("small", 10), ("xlarge", 1 << 40)):
-        write_dumps(tmp_path / run, [1])
-        (tmp_path / run / "run.json").write_text(json.dumps({"device_memory_bytes": memory}))
-    assert 0 == ingest(warehouse, tmp_path / "small", tmp_path / "xlarge")[0]
-    words = ["query", "--ask", "fits_a_chip", "--warehouse", warehouse, "--format", "json"]
     columns = ("run_name", "device_memory_bytes", "is_too_large")
     expected = [("small", 10, True), ("xlarge", 1 << 40, False)]
-    for percent, count in (("80", 1), ("0", 2)):
-        found = json.loads(call(*words, "--param", f"used_percent={percent}").out)
+    for percent, count in ((80, 1), (0, 2)):
+        found = fitting("small", "xlarge", used_percent=percent)
         assert expected[:count] == [tuple(row[name] for name in columns) for row in found]
 
 
-def test_what_a_compiler_refused_is_too_large_for_its_device(warehouse, tmp_path):
+def test_what_a_compiler_refused_is_too_large_for_its_device(fitting):
     """Ahead of time it gives less of a v4 than the chip has: a file beside the dump says that it did not fit."""
-    dump = "module_0001.jit_f.cl_853872983.after_optimizations-buffer-assignment.txt"
-    for run, facts in (("known", {"device_kind": "TPU v4"}), ("unknown", {})):
-        (tmp_path / run).mkdir()
-        (tmp_path / run / dump).write_bytes(dump_text([Slot(0, 2, 0, 64)], [", preallocated-temp"]))
-        (tmp_path / run / "module_0001.jit_f.cl_853872983.oom_intermediate_module.txt").write_text("HloModule jit_f")
-        (tmp_path / run / "run.json").write_text(json.dumps(facts))
-    assert 0 == ingest(warehouse, tmp_path / "known", tmp_path / "unknown")[0]
-    words = ["query", "--ask", "fits_a_chip", "--warehouse", warehouse, "--format", "json"]
-    [found] = json.loads(call(*words).out)
-    assert ("known", 32 << 30, True) == (found["run_name"], found["device_memory_bytes"], found["is_too_large"])
-    found = json.loads(call(*words, "--param", "used_percent=0").out)
-    assert {"known": True, "unknown": False} == {row["run_name"]: row["is_too_large"] for row in found}
+    runs = ("refused-known", "refused-unknown")
+    [found] = fitting(*runs)
+    assert (runs[0], 32 << 30, True) == (found["run_name"], found["device_memory_bytes"], found["is_too_large"])
+    found = fitting(*runs, used_percent=0)
+    assert dict(zip(runs, (True, False), strict=True)) == {row["run_name"]: row["is_too_large"] for row in found}
 
 
-def test_all_that_lies_in_the_memory_of_a_gpu_must_fit(warehouse, tmp_path):
+def test_all_that_lies_in_the_memory_of_a_gpu_must_fit(fitting):
     """Its memory spaces are labels on one memory, but for the host's."""
-    headers = [", preallocated-temp", *(f", color {color}, preallocated-temp" for color in (2, 7, 5))]
-    slots = [Slot(0, 2, 0, size, number) for number, size in enumerate((60, 30, 20, 100))]
-    tmp_path.joinpath("a").mkdir()
-    dump = "module_0001.jit_f.sm_9.0a_gpu_after_optimizations-buffer-assignment.txt"
-    tmp_path.joinpath("a", dump).write_bytes(dump_text(slots, headers))
-    tmp_path.joinpath("a", "run.json").write_text('{"device_memory_bytes": 100}')
-    assert 0 == ingest(warehouse, tmp_path / "a")[0]
-    words = ["query", "--ask", "fits_a_chip", "--warehouse", warehouse, "--format", "json"]
-    [found] = json.loads(call(*words).out)
+    [found] = fitting("gpu")
     assert (110, 110.0, True) == (found["footprint_bytes"], found["used_percent_of_device"], found["is_too_large"])
-    [found] = json.loads(call(*words, "--param", "memory_space=2", "--param", "device_bytes=30").out)
+    [found] = fitting("gpu", memory_space=2, device_bytes=30)
     assert (30, False) == (found["footprint_bytes"], found["is_too_large"])
 
 
-def test_a_program_is_judged_on_the_memory_of_its_device(warehouse, tmp_path):
+def test_a_program_is_judged_on_the_memory_of_its_device(fitting):
     """What the device of a run has comes before $device_bytes, in memory space 0 alone; and the answer says which."""
-    headers = [", preallocated-temp", ", color 1, preallocated-temp"]
-    text = dump_text([Slot(0, 2, 0, 64), Slot(1, 2, 0, 8, allocation=1)], headers)
-    for run, facts in (("known", {"device_kind": "TPU v5p"}), ("said", {"device_memory_bytes": 100}), ("unknown", {})):
-        write_dumps(tmp_path / run, [1], lambda _: text)
-        (tmp_path / run / "run.json").write_text(json.dumps(facts))
-    assert 0 == ingest(warehouse, *(tmp_path / run for run in ("known", "said", "unknown")))[0]
-    words = [
-        "query",
-        "--ask",
-        "fits_a_chip",
-        "--warehouse",
-        warehouse,
-        "--format",
-        "json",
-        "--param",
-        "device_bytes=50",
-    ]
     columns = ("run_name", "device_memory_bytes", "is_too_large", "capacity_source")
     libtpu = "libtpu 0.0.52, out-of-memory messages: what fits and what is reserved"
     parameter = "the parameter device_bytes"
@@ -387,7 +395,7 @@ def test_a_program_is_judged_on_the_memory_of_its_device(warehouse, tmp_path):
         (0, [("unknown", 50, True, parameter), ("said", 100, False, "the run"), ("known", 96 << 30, False, libtpu)]),
         (1, [("unknown", 50, False, parameter)]),
     ):
-        found = json.loads(call(*words, "--param", "used_percent=0", "--param", f"memory_space={space}").out)
+        found = fitting("unknown", "said", "known", device_bytes=50, used_percent=0, memory_space=space)
         assert expected == [tuple(row[name] for name in columns) for row in found]
 
 

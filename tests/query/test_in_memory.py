@@ -4,7 +4,7 @@ import pytest
 
 from bufferhouse.ingest.in_memory import in_memory
 from tests.command_line import call
-from tests.ingests import write_dumps
+from tests.ingests import ingest, write_dumps
 from tests.sources.test_archive import archived
 from tests.warehouses import rows
 
@@ -32,15 +32,18 @@ def test_several_sources_of_any_kind(fleet, tmp_path):
     assert (0, "3") == (outcome.code, outcome.out.splitlines()[1])
 
 
-def test_a_report_needs_no_warehouse(example_warehouse, fleet, tmp_path, monkeypatch):
+def test_a_report_needs_no_warehouse(warehouse, fleet, monkeypatch):
     """It says what it says of a warehouse with the same dumps, but for what it is called; the page is written."""
-    monkeypatch.chdir(tmp_path)
-    assert "report: page.html\n" == call("report", "fleet", "--from", fleet / "seeds", "--html", "page.html").out
-    outcome = call("report", "fleet", "--from", fleet)
-    expected = call("report", "fleet", "--warehouse", example_warehouse)
+    monkeypatch.chdir(warehouse.parent)
+    seeds = fleet / "seeds"
+    assert 0 == ingest(warehouse, seeds)[0]
+    before = {path.name for path in warehouse.parent.iterdir()}
+    assert "report: page.html\n" == call("report", "fleet", "--from", seeds, "--html", "page.html").out
+    outcome = call("report", "fleet", "--from", seeds)
+    expected = call("report", "fleet", "--warehouse", warehouse)
     assert (0, 0) == (outcome.code, expected.code)
-    assert expected.out.replace(example_warehouse.name, "fleet") == outcome.out
-    assert ["page.html"] == [path.name for path in tmp_path.iterdir()]
+    assert expected.out.replace(warehouse.name, "seeds") == outcome.out
+    assert before | {"page.html"} == {path.name for path in warehouse.parent.iterdir()}
 
 
 def test_what_is_refused_is_said_and_can_be_asked_for(tmp_path):

@@ -46,8 +46,8 @@ def temporary(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ENDLESS)
 def test_what_never_ends_is_stopped(example_warehouse, temporary, name):
     """--timeout ends it with 2, and the message says how to give it more."""
-    outcome = call("query", ENDLESS[name], "--warehouse", example_warehouse, "--timeout", "0.3")
-    message = "bufferhouse: stopped after 0.3 s; --timeout SECONDS gives it more\n"
+    outcome = call("query", ENDLESS[name], "--warehouse", example_warehouse, "--timeout", "0.1")
+    message = "bufferhouse: stopped after 0.1 s; --timeout SECONDS gives it more\n"
     assert (2, "", message) == (outcome.code, outcome.out, outcome.err)
 
 
@@ -79,8 +79,8 @@ SOAK = ("one list", "one string", "transformed list")
 )
 def test_what_takes_too_much_memory_is_stopped(example_warehouse, temporary, name):
     """--memory bounds what DuckDB keeps, and the process beyond it; the message says how to give it more."""
-    outcome = run("query", TOO_LARGE[name], "--warehouse", example_warehouse, "--memory", "200", "--timeout", "60")
-    message = "bufferhouse: stopped: it needs more than 200 MiB of memory; --memory MIB gives it more\n"
+    outcome = run("query", TOO_LARGE[name], "--warehouse", example_warehouse, "--memory", "64", "--timeout", "60")
+    message = "bufferhouse: stopped: it needs more than 64 MiB of memory; --memory MIB gives it more\n"
     assert (2, "", message) == (outcome.code, outcome.out, outcome.err)
 
 
@@ -106,9 +106,9 @@ def test_a_sort_larger_than_memory_is_answered_through_temporary_files(example_w
     """Within the bounds a statement may spill, though files are closed to it."""
     copy = Path(shutil.copy(example_warehouse, tmp_path / "copy.duckdb"))
     con = open_reader(copy).con
-    with con, door(con, Limits(memory_bytes=64 * MIB, threads=2)) as opened:
-        sql = "SELECT COUNT(*) FROM (SELECT md5(CAST(range AS VARCHAR)) AS m FROM range(2000000) ORDER BY m OFFSET 1)"
-        assert [(1_999_999,)] == opened.ask(sql).rows
+    with con, door(con, Limits(memory_bytes=32 * MIB, threads=2)) as opened:
+        sql = "SELECT COUNT(*) FROM (SELECT md5(CAST(range AS VARCHAR)) AS m FROM range(1000000) ORDER BY m OFFSET 1)"
+        assert [(999_999,)] == opened.ask(sql).rows
 
 
 def test_rows_are_counted(example_warehouse, temporary):
@@ -215,9 +215,9 @@ WIDE = {
 @pytest.mark.parametrize("name", WIDE)
 def test_an_answer_is_told_within_the_limits(example_warehouse, temporary, name):
     """What Python makes of rows counts as well: a wide answer is refused, and the process stays below 1 GB."""
-    outcome = run("query", *WIDE[name], "--warehouse", example_warehouse, "--memory", "256", code=MEASURED)
+    outcome = run("query", *WIDE[name], "--warehouse", example_warehouse, "--memory", "64", code=MEASURED)
     code, megabytes = map(int, outcome.out.split())
-    assert (2, "bufferhouse: stopped: it needs more than 256 MiB of memory; --memory MIB gives it more\n") == (
+    assert (2, "bufferhouse: stopped: it needs more than 64 MiB of memory; --memory MIB gives it more\n") == (
         code,
         outcome.err,
     )
@@ -226,10 +226,10 @@ def test_an_answer_is_told_within_the_limits(example_warehouse, temporary, name)
 
 def test_a_long_answer_goes_to_parquet_batch_by_batch(example_warehouse, temporary, tmp_path):
     """It need not fit into memory."""
-    wide = "SELECT " + ", ".join(f"hash(range + {n}) AS c{n}" for n in range(40)) + " FROM range(500000)"
-    words = ["query", wide, "--format", "parquet", "-o", tmp_path / "wide.parquet", "--memory", "100"]
+    wide = "SELECT " + ", ".join(f"hash(range + {n}) AS c{n}" for n in range(40)) + " FROM range(250000)"
+    words = ["query", wide, "--format", "parquet", "-o", tmp_path / "wide.parquet", "--memory", "70"]
     outcome = run(*words, "--warehouse", example_warehouse, code=MEASURED)
     code, megabytes = map(int, outcome.out.split())
     assert (0, "") == (code, outcome.err)
-    assert (1 << 27) < (tmp_path / "wide.parquet").stat().st_size
-    assert 700 > megabytes
+    assert (1 << 26) < (tmp_path / "wide.parquet").stat().st_size
+    assert 620 > megabytes

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tests.command_line import kill_group, run, start
+from tests.command_line import call, kill_group, run, start
 from tests.flows.clock import until
 
 CRASHES = "SELECT json_structure(repeat('[', 1000000) || repeat(']', 1000000))"
@@ -80,13 +80,17 @@ def test_ctrl_c_before_the_statement_ends_the_query(example_warehouse, temporary
 
 
 @pytest.mark.parametrize(
-    "words",
-    [["query", b"SELECT '\xff'"], ["query", "SELECT $a", "--param", b"a=\xff"], ["query", "--ask", b"\xff"]],
+    ("asked", "words"),
+    [
+        (run, ["query", b"SELECT '\xff'"]),
+        (call, ["query", "SELECT $a", "--param", b"a=\xff"]),
+        (call, ["query", "--ask", b"\xff"]),
+    ],
     ids=["statement", "parameter", "question"],
 )
-def test_an_argument_that_is_no_utf_8_is_named(example_warehouse, words):
+def test_an_argument_that_is_no_utf_8_is_named(example_warehouse, asked, words):
     """Exit 2 and a line, no traceback."""
-    outcome = run(*[os.fsdecode(word) for word in words], "--warehouse", example_warehouse)
+    outcome = asked(*[os.fsdecode(word) for word in words], "--warehouse", example_warehouse)
     assert (2, "") == (outcome.code, outcome.out)
     assert outcome.err.startswith("bufferhouse: ")
     assert "Traceback" not in outcome.err
