@@ -192,7 +192,7 @@ def test_most_bytes_are_matched(builds: Runs, pair: tuple[str, str]):
 @pytest.mark.slow
 @pytest.mark.parametrize("are_all", [False, pytest.param(True, marks=pytest.mark.soak)])
 def test_the_case_studies_hold(builds_warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, are_all: bool):
-    """Every command of docs/case-studies.md prints what is shown there; the suite follows one for each set of options."""
+    """Every command of docs/case-studies.md prints what is shown there; one for each set of options stands for all."""
     shutil.copy(builds_warehouse, tmp_path / "warehouse.duckdb")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
