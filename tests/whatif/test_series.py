@@ -172,8 +172,9 @@ def test_a_gpu_holds_several_memory_spaces_in_one_memory(tmp_path):
     words = ("fits", "jit_f", "--capacity", "128B", "--from", tmp_path)
     found = {one["compile_target"]: one for one in json.loads(call(*words, "--format", "json").out)["series"]}
     text = {part.partition(":")[0]: part for part in re.split("(?m)^jit_f, ", call(*words).out)[1:]}
-    assert found.keys() == text.keys() == {"sm_9.0", "cpu", "tpu"}
-    for target, each, largest, has_other_spaces in (("sm_9.0", 48, 2, True), ("cpu", 64, 2, True), ("tpu", 32, 4, False)):
+    expected = {"sm_9.0": (48, 2, True), "cpu": (64, 2, True), "tpu": (32, 4, False)}
+    assert found.keys() == text.keys() == expected.keys()
+    for target, (each, largest, has_other_spaces) in expected.items():
         assert [2 * each, 4 * each] == [point["reserved_bytes"] for point in found[target]["points"]]
         assert (largest, has_other_spaces) == tuple(
             found[target][key] for key in ("largest_measured", "has_other_spaces")
