@@ -58,6 +58,29 @@ def blank_warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def light_warehouse(blank_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """As `blank_warehouse`, with the models alone that loads and commands about runs ask. To be copied, never written.
+
+    The others, which it takes for built, are most of a load; what is found, read, refused and noted is the same.
+    """
+    path = Path(shutil.copy(blank_warehouse, tmp_path_factory.mktemp("light") / "light.duckdb"))
+    with writing(path) as warehouse:
+        con, kept, asked = warehouse.con, {}, {"marts.runs_v2"}
+        built = con.execute("SELECT model_name, reads, model_sql FROM meta.models ORDER BY ordinal DESC").fetchall()
+        for name, reads, sql in built:
+            if name.startswith("staging.") or name in asked:
+                asked.update(reads)
+                kept[name] = sql
+        for layer in ("checks", "marts", "intermediate"):
+            con.execute(f"DROP SCHEMA {layer} CASCADE; CREATE SCHEMA {layer}")
+        for name, sql in reversed(kept.items()):
+            if not name.startswith("staging."):
+                con.execute(f"CREATE VIEW {name} AS {sql}")
+        con.execute("DELETE FROM meta.models WHERE NOT list_contains($1, model_name)", [[*kept]])
+    return path
+
+
+@pytest.fixture(scope="session")
 def blank_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a lake with all tables and models and no rows. To be copied (`lakes.moved`), never written."""
     from tests.warehouse.lake.lakes import lake_in

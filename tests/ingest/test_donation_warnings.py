@@ -22,6 +22,12 @@ HEAD = "HloModule jit_step, is_scheduled=true, entry_computation_layout={()->()}
 
 
 @pytest.fixture
+def warehouse(full_warehouse):
+    """With all models: marts tell of the warnings."""
+    return full_warehouse
+
+
+@pytest.fixture
 def run(tmp_path):
     """The dump of an SGD step that donates nothing, beside its module text."""
     folder = shutil.copytree(SGD, tmp_path / "plain")
