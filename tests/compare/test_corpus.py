@@ -30,8 +30,9 @@ TPU = ["tpu-v5e-jaxlib-0.4.38-libtpu-0.0.8", "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33
 TENSORFLOW = [f"tensorflow-{version}" for version in ("2.1.4", "2.5.3", "2.10.1", "2.21.0")]
 GPU = "gpu-sm90-jaxlib-0.10.2-userbuffers"
 EXAMPLES = [*pairwise(CPU), tuple(TPU), (CPU[-1], TPU[1]), (TPU[1], "seeds"), (CPU[0], CPU[0])]
-SAME_DIALECT = {(CPU[3], CPU[4]), (CPU[5], CPU[6])}  # as their neighbours
-PAIRS_OF_EXAMPLES = [pytest.param(pair, marks=pytest.mark.soak if pair in SAME_DIALECT else ()) for pair in EXAMPLES]
+# Between the oldest, with pointers, and the newest, in several files, are more pairs of builds for one platform.
+BETWEEN = {*pairwise(CPU[1:-1])}
+PAIRS_OF_EXAMPLES = [pytest.param(pair, marks=pytest.mark.soak if pair in BETWEEN else ()) for pair in EXAMPLES]
 BUILDS = [*pairwise(CPU), *pairwise(TENSORFLOW), tuple(TPU), (CPU[-1], TPU[1]), (CPU[-1], GPU), (GPU, GPU)]
 # The builds of JAX for CPU and TPU are those of the examples, with more programs.
 NO_EXAMPLES = {(TENSORFLOW[0], TENSORFLOW[1]), *BUILDS[-2:]}

@@ -73,7 +73,7 @@ def test_flags_that_only_the_runs_say_are_a_warning(own_warehouse):
         say(flags)
         assert sentence not in told("table")
     say(("--xla_a=1 --xla_b=2", "--xla_b=2"))
-    for form in ("table", "markdown", "json", "github"):
+    for form in ("markdown", "json", "github"):
         assert sentence in told(form)
     assert f"{sentence}, before: --xla_a=1; after: no other." in told("table")
 

@@ -106,7 +106,7 @@ def test_many_flag_sets_are_listed_with_the_words_that_mean_them(sweep):
     assert (2, True) == (outcome.code, "has 3 flag sets" in outcome.err)
     assert [f"sweep@xla_disable_hlo_passes={value}" for value in ("default", "fusion", "fusion,dce")] == words
     folders = [f"sweep@folder={name}" for name in ("1", "2", "10")]
-    for one, other in ((0, 1), (0, 2), (2, 1)):
+    for one, other in ((0, 1), (2, 1)):
         of_folders = compared(sweep, folders[one], folders[other])
         assert of_folders == compared(sweep, words[one], words[other])
     assert of_folders["flags"], "the last pair differs in a flag"
