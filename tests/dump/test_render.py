@@ -259,10 +259,13 @@ def test_a_dump_in_another_layout_holds_the_same_facts(toggle: Toggle, names: li
     assert changed > 0
 
 
+@pytest.mark.parametrize(
+    "names", [PAIRED[::2], pytest.param(PAIRED[1::2], marks=pytest.mark.soak)], ids=["some", "others"]
+)
 @pytest.mark.parametrize("first", [*TOGGLES, *UNDOING], ids=lambda toggle: toggle.__name__)
-def test_two_changes_of_the_layout_are_independent(first: Toggle):
+def test_two_changes_of_the_layout_are_independent(first: Toggle, names: list[str]):
     """Any feature beside any other is a layout as well, whichever comes first."""
-    for name in PAIRED:
+    for name in names:
         for second in (*TOGGLES, *UNDOING):
             assert_read_back(toggled(SAMPLES[name], first, second))
 

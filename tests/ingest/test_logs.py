@@ -24,12 +24,6 @@ REFUSED = "E0000 00:00:1795368595.069269     901 file.cc:530] RESOURCE_EXHAUSTED
 COUNTS = ", ".join(f"(SELECT COUNT(*) FROM raw.{table}) AS {table}" for table in MESSAGES)
 
 
-@pytest.fixture
-def warehouse(full_warehouse: Path) -> Path:
-    """With all models: messages are joined to dumps by what is stored with these."""
-    return full_warehouse
-
-
 def run_of(folder: Path, name: str, *, is_beside: bool = False) -> Path:
     """A run with one dump of a failure and its log, in its directory or beside it; the whole source."""
     run = folder / "night.dump"

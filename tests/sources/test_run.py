@@ -60,12 +60,12 @@ def test_a_name_that_is_taken_is_given_to_no_other_run():
     assert {"/dumps": "/dumps"} == names_by_place(["/dumps"], {"dumps"})
 
 
-def test_dumps_beside_a_folder_of_dumps_are_two_runs(tmp_path, full_warehouse):
+def test_dumps_beside_a_folder_of_dumps_are_two_runs(tmp_path, warehouse):
     """One is called by what says nothing about the other: nobody has to name them."""
     write_run(tmp_path / "job", None, PLAIN)
     write_run(tmp_path / "job" / "dump", None, PLAIN, "other-buffer-assignment.txt")
-    assert 0 == call("ingest", tmp_path, "--warehouse", full_warehouse).code
-    found = rows(full_warehouse, "SELECT run_name, dump_count FROM marts.runs ORDER BY ALL")
+    assert 0 == call("ingest", tmp_path, "--warehouse", warehouse).code
+    found = rows(warehouse, "SELECT run_name, dump_count FROM marts.runs ORDER BY ALL")
     assert [("dump", 2), ("job", 1)] == found
 
 
