@@ -467,7 +467,7 @@ def test_a_profile_that_is_not_there_is_a_wrong_call(monkeypatch):
         configuration()
 
 
-def test_logs_in_a_bucket_are_read_beside_their_dumps(server, tmp_path):
+def test_logs_in_a_bucket_are_read_beside_their_dumps(server, warehouse):
     """By `oom`, and by an ingest, which keeps their messages; an object that is a log is one."""
     client = client_of(server)
     client.create_bucket(Bucket="failures")
@@ -479,7 +479,6 @@ def test_logs_in_a_bucket_are_read_beside_their_dumps(server, tmp_path):
     assert finding["dump"].startswith("s3://failures/kv/module_0001.")
     alone = call("oom", "s3://failures/kv/stderr.txt", "--format", "json")
     assert [None] == [one["dump"] for one in json.loads(alone.out)["findings"] if one["is_failure"]]
-    warehouse = tmp_path / "warehouse.duckdb"
     assert 0 == call("ingest", "s3://failures/kv", "--warehouse", warehouse).code
     assert [("stderr.txt", True)] == rows(
         warehouse, "SELECT log_path, is_reproduced FROM marts.oom_v1 WHERE is_failure"
