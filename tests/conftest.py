@@ -19,8 +19,6 @@ from tests.report.browser import Browser, browsing
 pytest_plugins = ["tests.shares"]
 
 GOLDEN = CHECKOUT / "tests" / "golden"
-# The marts of a light warehouse; no model beneath them is stored.
-LIGHT = ("runs_v2", "observations_v2", "allocations_v1", "oom_v1", "donations_v2", "donation_warnings_v1")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -57,31 +55,6 @@ def blank_warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("blank") / "blank.duckdb"
     with writing(path):
         return path
-
-
-@pytest.fixture(scope="session")
-def light_warehouse(blank_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """As `blank_warehouse`, with the models alone that tell of files, runs and logs. To be copied, never written.
-
-    The others, which it takes for built, are most of a load; what is found, read, refused and noted is the same.
-    """
-    path = Path(shutil.copy(blank_warehouse, tmp_path_factory.mktemp("light") / "light.duckdb"))
-    with writing(path) as warehouse:
-        con, kept, asked = warehouse.con, {}, {f"marts.{name}" for name in LIGHT}
-        built = con.execute("SELECT model_name, reads, model_sql FROM meta.models ORDER BY ordinal DESC").fetchall()
-        for name, reads, sql in built:
-            if name.startswith("staging.") or name in asked:
-                asked.update(reads)
-                kept[name] = sql
-        for layer in ("checks", "marts", "intermediate"):
-            con.execute(f"DROP SCHEMA {layer} CASCADE; CREATE SCHEMA {layer}")
-        for name, sql in reversed(kept.items()):
-            if not name.startswith("staging."):
-                con.execute(f"CREATE VIEW {name} AS {sql}")
-            if name.startswith("marts."):
-                con.execute(f"CREATE OR REPLACE VIEW {name.rpartition('_v')[0]} AS FROM {name}")
-        con.execute("DELETE FROM meta.models WHERE NOT list_contains($1, model_name)", [[*kept]])
-    return path
 
 
 @pytest.fixture(scope="session")

@@ -44,20 +44,20 @@ def warn(run, *arguments: str) -> None:
     (run / "stderr.txt").write_text(SAYS.format(", ".join(arguments)))
 
 
-def test_all_parameters_of_a_shape_are_known(run, full_warehouse):
+def test_all_parameters_of_a_shape_are_known(run, warehouse):
     """Where the warning has as many arguments of a shape as the program parameters, each is unusable, and why."""
     wanted = max(shapes(run), key=shapes(run).count)
     count = shapes(run).count(wanted)
     warn(run, *[in_jax(wanted)] * count)
-    assert 0 == ingest(full_warehouse, run)[0]
-    assert [(wanted, "joined", count, True)] * count == rows(full_warehouse, WARNINGS)
+    assert 0 == ingest(warehouse, run)[0]
+    assert [(wanted, "joined", count, True)] * count == rows(warehouse, WARNINGS)
     numbers = [number for number, shape in enumerate(shapes(run)) if shape == wanted]
-    assert [(number, "JAX found no output for it") for number in numbers] == rows(full_warehouse, UNUSABLE)
-    text = call("report", "program", "jit_step", "--warehouse", full_warehouse).out
+    assert [(number, "JAX found no output for it") for number in numbers] == rows(warehouse, UNUSABLE)
+    text = call("report", "program", "jit_step", "--warehouse", warehouse).out
     assert "Donations that are lost" in text
     assert "line 1 of stderr.txt" in text
-    assert 0 == call("verify", "--warehouse", full_warehouse).code
-    code, summary = ingest(full_warehouse, run)
+    assert 0 == call("verify", "--warehouse", warehouse).code
+    code, summary = ingest(warehouse, run)
     assert (0, 1, {}) == (code, summary["known"], {name: n for name, n in summary["rows"].items() if n})
 
 

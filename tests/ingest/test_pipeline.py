@@ -509,20 +509,20 @@ def test_two_contents_with_one_dump_id_are_never_mixed(warehouse, tmp_path):
     assert {**before, "rejects": 1, "loads": 2} == counts(warehouse)
 
 
-def test_a_dump_that_no_model_can_compute_stops_only_itself(full_warehouse, tmp_path):
+def test_a_dump_that_no_model_can_compute_stops_only_itself(warehouse, tmp_path):
     """Slots far beyond their allocation are legal, and their sum may be more than a BIGINT: a reject, by `model`."""
     paths = write_dumps(tmp_path / "run", range(4))
     huge = dump_text([Slot(0, 1, 0, 8) for _ in range(1100)]).replace(b"(size=8,", b"(size=%d," % 2**53)
     paths[1].write_bytes(huge)
     paths[3].write_bytes(huge.replace(b"v0", b"w0"))
-    code, summary = ingested(full_warehouse, tmp_path / "run")
+    code, summary = ingested(warehouse, tmp_path / "run")
     assert (1, 2, 2) == (code, summary["new"], summary["rejected"])
-    found = rows(full_warehouse, "SELECT relative_path, rule, found, content FROM raw.rejects ORDER BY relative_path")
+    found = rows(warehouse, "SELECT relative_path, rule, found, content FROM raw.rejects ORDER BY relative_path")
     assert [(paths[1].name, "model"), (paths[3].name, "model")] == [row[:2] for row in found]
     assert huge == zstandard.decompress(found[0][3])
     assert "out of range" in found[0][2]
-    assert 2 == rows(full_warehouse, "SELECT COUNT(DISTINCT dump_id) FROM intermediate.peaks")[0][0]
-    code, summary = ingested(full_warehouse, tmp_path / "run")
+    assert 2 == rows(warehouse, "SELECT COUNT(DISTINCT dump_id) FROM intermediate.peaks")[0][0]
+    code, summary = ingested(warehouse, tmp_path / "run")
     assert (0, 2, 2) == (code, summary["known"], summary["known_rejected"])
 
 
@@ -577,15 +577,15 @@ def interrupted(words: list, number: signal.Signals) -> tuple[int, str]:
 @pytest.mark.slow
 # What kill -9 leaves, tests/system/test_crash.py says every day.
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.soak)])
-def test_an_interrupted_ingest_is_finished_by_the_same_command(full_warehouse, tmp_path, monkeypatch, number):
+def test_an_interrupted_ingest_is_finished_by_the_same_command(warehouse, tmp_path, monkeypatch, number):
     """Ctrl-C ends with a line that says what is committed and exit 130; after it and after kill -9 the warehouse is
     whole, and the same command loads what is missing."""
     total = 100
     monkeypatch.setenv("BUFFERHOUSE_BATCH_DUMPS", str(total // 5))
     write_dumps(tmp_path / "run", range(total))
-    words = ["ingest", tmp_path / "run", "--warehouse", full_warehouse]
+    words = ["ingest", tmp_path / "run", "--warehouse", warehouse]
     code, errors = interrupted(words, number)
-    loaded = counts(full_warehouse)["dumps"]
+    loaded = counts(warehouse)["dumps"]
     assert 0 < loaded < total
     if number == signal.SIGINT:
         assert (130, False) == (code, "Traceback" in errors)
@@ -593,13 +593,13 @@ def test_an_interrupted_ingest_is_finished_by_the_same_command(full_warehouse, t
     else:
         assert -number == code
     assert [(loaded, loaded)] == rows(
-        full_warehouse, "SELECT SUM(new_count), (SELECT COUNT(*) FROM raw.observations) FROM raw.loads"
+        warehouse, "SELECT SUM(new_count), (SELECT COUNT(*) FROM raw.observations) FROM raw.loads"
     )
     monkeypatch.delenv("BUFFERHOUSE_BATCH_DUMPS")
     outcome = call(*words)
     assert 0 == outcome.code, outcome.err
     assert f"{total:,} dumps of 1 run seen: {total - loaded} new, {loaded} known" in outcome.out
-    assert (total, total) == (counts(full_warehouse)["dumps"], counts(full_warehouse)["observations"])
+    assert (total, total) == (counts(warehouse)["dumps"], counts(warehouse)["observations"])
 
 
 def test_an_interrupt_behind_a_commit_counts_the_load_it_met_and_no_other(warehouse, tmp_path):

@@ -90,7 +90,7 @@ STEPS_IN_PYTHON = {
 
 
 @pytest.mark.parametrize(("native", "steps"), [("1", STEPS), ("0", STEPS_IN_PYTHON)], ids=["native", "in Python"])
-def test_a_fault_at_any_step_stops_one_file(full_warehouse, tmp_path, monkeypatch, native, steps):
+def test_a_fault_at_any_step_stops_one_file(warehouse, tmp_path, monkeypatch, native, steps):
     """It is a reject that keeps the bytes, or unreadable; the rest is loaded, and later the file too, if it can be.
 
     Each step has a dump of its own that it fails on; one dump is whole.
@@ -108,28 +108,28 @@ def test_a_fault_at_any_step_stops_one_file(full_warehouse, tmp_path, monkeypatc
                 unreadable.append(f"{paths[number]}: ValueError: poison \\udcff")
             elif rule != "read in Python":
                 rejects.append((paths[number].name, rule, "ValueError: poison \\udcff"))
-        code, summary = ingest(full_warehouse, tmp_path / "run")
+        code, summary = ingest(warehouse, tmp_path / "run")
     loaded = len(paths) - len(unreadable) - len(rejects)
     assert (1, loaded, len(rejects)) == (code, summary["new"], summary["rejected"])
     assert unreadable == sorted(summary["unreadable"])
-    assert rejects == rows(full_warehouse, "SELECT relative_path, rule, found FROM raw.rejects ORDER BY relative_path")
-    assert 0 == call("rejects", "replay", "--all", "--warehouse", full_warehouse).code
-    assert 0 == ingest(full_warehouse, tmp_path / "run")[0]
-    with asked(full_warehouse) as con:
+    assert rejects == rows(warehouse, "SELECT relative_path, rule, found FROM raw.rejects ORDER BY relative_path")
+    assert 0 == call("rejects", "replay", "--all", "--warehouse", warehouse).code
+    assert 0 == ingest(warehouse, tmp_path / "run")[0]
+    with asked(warehouse) as con:
         for table in ("raw.dumps", "intermediate.peaks"):
             assert (len(paths),) == con.execute(f"SELECT COUNT(DISTINCT dump_id) FROM {table}").fetchone()
 
 
-def test_a_fault_that_every_dump_shows_is_the_fault_of_no_dump(full_warehouse, tmp_path, monkeypatch):
+def test_a_fault_that_every_dump_shows_is_the_fault_of_no_dump(warehouse, tmp_path, monkeypatch):
     """The error ends the ingest, nothing is refused, and the repaired program loads all of them."""
     write_dumps(tmp_path / "run", range(4))
     with monkeypatch.context() as patch:
         patch.setattr(load, "breaches", poisoned(load.breaches, lambda _: True))
         with pytest.raises(ValueError, match="poison"):
-            ingest(full_warehouse, tmp_path / "run")
+            ingest(warehouse, tmp_path / "run")
     found = "SELECT (SELECT COUNT(*) FROM raw.dumps), (SELECT COUNT(*) FROM raw.rejects)"
-    assert [(0, 0)] == rows(full_warehouse, found)
-    code, summary = ingest(full_warehouse, tmp_path / "run")
+    assert [(0, 0)] == rows(warehouse, found)
+    code, summary = ingest(warehouse, tmp_path / "run")
     assert (0, 4) == (code, summary["new"])
 
 

@@ -114,11 +114,11 @@ def test_each_kind_of_damage_is_refused_at_the_right_place(many, whole):
     }
 
 
-def test_replay_brings_in_what_only_a_missing_rule_refused(many, whole, full_warehouse):
+def test_replay_brings_in_what_only_a_missing_rule_refused(many, whole, warehouse):
     """With a rule of the grammar switched off more is refused; a replay by the whole grammar loads just that, and then
     every table has the rows of an ingest that never missed the rule. The rejects keep their history."""
     directory, places, colored = many
-    path = full_warehouse
+    path = warehouse
     code, summary = ingest_without_color(path, directory)
     assert (1, COUNT - BAD - colored, BAD + colored) == (code, summary["new"], summary["rejected"])
     assert colored > 10
@@ -215,19 +215,19 @@ def test_a_split_dump_keeps_its_files(warehouse, tmp_path, fleet):
         assert path.read_bytes() == (tmp_path / f"copy.{role}").read_bytes()
 
 
-def test_a_split_dump_is_replayed(full_warehouse, tmp_path, fleet):
+def test_a_split_dump_is_replayed(warehouse, tmp_path, fleet):
     """From the three files that were kept, whatever is at its place now."""
     parts = split_dump(fleet, tmp_path / "run")
     parts["live_range"].write_bytes(parts["live_range"].read_bytes().replace(b"Life", b"Live"))
     for path in parts.values():
         path.write_bytes(path.read_bytes().replace(b"allocation 0: size 4,", b"allocation 0: size 4, color 1,"))
-    assert 1 == ingest_without_color(full_warehouse, tmp_path / "run")[0]
+    assert 1 == ingest_without_color(warehouse, tmp_path / "run")[0]
     shutil.rmtree(tmp_path / "run")
-    outcome = call("rejects", "replay", 1, "--warehouse", full_warehouse)
+    outcome = call("rejects", "replay", 1, "--warehouse", warehouse)
     assert (0, "1 loaded, 0 still refused\n") == (outcome.code, outcome.out)
-    assert [("split", "present")] == rows(full_warehouse, "SELECT file_layout, live_range_state FROM raw.dumps")
-    assert [(1, parts["allocations"].name, "replayed")] == states(full_warehouse)
-    assert 0 == call("verify", "--warehouse", full_warehouse).code
+    assert [("split", "present")] == rows(warehouse, "SELECT file_layout, live_range_state FROM raw.dumps")
+    assert [(1, parts["allocations"].name, "replayed")] == states(warehouse)
+    assert 0 == call("verify", "--warehouse", warehouse).code
 
 
 def test_a_damaged_file_of_a_split_dump_cannot_be_replayed_alone(warehouse, tmp_path, fleet):

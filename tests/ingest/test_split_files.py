@@ -25,33 +25,33 @@ def part_of(folder: Path, lost: str) -> Path:
 
 
 @pytest.mark.parametrize(("lost", "what"), [(RANGES, "live ranges"), (VALUES, "values")])
-def test_a_file_left_behind_is_a_warning(lost: str, what: str, full_warehouse, tmp_path):
+def test_a_file_left_behind_is_a_warning(lost: str, what: str, warehouse, tmp_path):
     """As `cp *buffer-assignment*` leaves the live ranges behind. Told once; the file makes it a whole dump."""
     folder = tmp_path / "run"
     whole = part_of(folder, lost)
-    outcome = call("ingest", folder, "--warehouse", full_warehouse)
+    outcome = call("ingest", folder, "--warehouse", warehouse)
     told = f"{folder}/{STEM}-buffer-assignment.txt: expected …{lost} beside it, found none"
     assert (0, 1) == (outcome.code, outcome.out.count(told))
     assert f"the dump is loaded without {what}, so it has no peak" in outcome.out
     found = "SELECT rule, occurrence_count, expected, found FROM marts.warnings"
     expected = ("split_files_complete", 1, "files of values and of live ranges, or neither", f"no file {lost}")
-    assert [expected] == rows(full_warehouse, found)
-    assert {} == ingest(full_warehouse, folder)[1]["warnings"]
-    assert {"split_files_complete": 1} == ingest(full_warehouse, folder, "--rehash")[1]["warnings"]
+    assert [expected] == rows(warehouse, found)
+    assert {} == ingest(warehouse, folder)[1]["warnings"]
+    assert {"split_files_complete": 1} == ingest(warehouse, folder, "--rehash")[1]["warnings"]
     shutil.copy2(whole, folder)
-    code, summary = ingest(full_warehouse, folder)
+    code, summary = ingest(warehouse, folder)
     assert (0, 1, {}) == (code, summary["new"], summary["warnings"])
-    assert [expected] == rows(full_warehouse, found)  # of the part, which stays until its run is removed
-    assert [] == rows(full_warehouse, f"{found} JOIN staging.observations USING (dump_id)")
+    assert [expected] == rows(warehouse, found)  # of the part, which stays until its run is removed
+    assert [] == rows(warehouse, f"{found} JOIN staging.observations USING (dump_id)")
 
 
-def test_a_dump_without_analysis_is_none(full_warehouse, tmp_path):
+def test_a_dump_without_analysis_is_none(warehouse, tmp_path):
     """`--xla_dump_buffer_assignment_analysis=false` writes neither values nor live ranges."""
     folder = tmp_path / "run"
     part_of(folder, VALUES)
     (folder / f"{STEM}{RANGES}").unlink()
-    assert (0, {}) == (ingest(full_warehouse, folder)[0], ingest(full_warehouse, folder)[1]["warnings"])
-    assert [] == rows(full_warehouse, "FROM marts.warnings")
+    assert (0, {}) == (ingest(warehouse, folder)[0], ingest(warehouse, folder)[1]["warnings"])
+    assert [] == rows(warehouse, "FROM marts.warnings")
 
 
 def test_a_reject_names_the_file_of_the_dump_that_it_is_about(warehouse, tmp_path):

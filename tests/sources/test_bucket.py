@@ -194,7 +194,7 @@ def test_module_texts_lie_in_buckets(warehouse, fleet_bucket, server):
     assert 0 < sum(sizes) < 1 << 17
 
 
-def test_what_lies_beside_dumps_is_read_from_a_bucket(tmp_path, light_warehouse, from_the_disk, fleet_bucket, server):
+def test_what_lies_beside_dumps_is_read_from_a_bucket(tmp_path, blank_warehouse, from_the_disk, fleet_bucket, server):
     """Protos, options and module texts, also compressed ones and the proto of a dump without a text: as on the disk.
 
     Below a prefix, and beside one object that is named.
@@ -202,7 +202,7 @@ def test_what_lies_beside_dumps_is_read_from_a_bucket(tmp_path, light_warehouse,
     client = client_of(server)
     for name, data in files_beside().items():
         client.put_object(Bucket="dumps", Key=f"night/{name}", Body=data)
-    below, named = (shutil.copy(light_warehouse, tmp_path / f"{number}.duckdb") for number in range(2))
+    below, named = (shutil.copy(blank_warehouse, tmp_path / f"{number}.duckdb") for number in range(2))
     code, summary = ingest(below, f"{fleet_bucket}/night")
     assert (0, 7, 7, 0) == (code, *(summary[name] for name in ("seen", "new", "ignored")))
     assert from_the_disk[0] == told_beside(below)
@@ -343,27 +343,27 @@ def test_an_archive_from_a_server_that_goes_away(warehouse, hundred, server, mon
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", [DROPPED, pytest.param(503, marks=pytest.mark.soak)])
-def test_a_server_that_goes_away_leaves_whole_batches(full_warehouse, fleet_bucket, server, monkeypatch, way):
+def test_a_server_that_goes_away_leaves_whole_batches(warehouse, fleet_bucket, server, monkeypatch, way):
     """Exit 3 with the object that could not be read; what was committed is whole, the same command ends the work."""
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "2")
     monkeypatch.setenv("BUFFERHOUSE_BATCH_DUMPS", "25")
     with before(server, lambda number, _: way if number > 80 else None) as proxy:
         monkeypatch.setenv("AWS_ENDPOINT_URL", proxy)
-        outcome = call("ingest", f"{fleet_bucket}/fleet", "--warehouse", full_warehouse)
+        outcome = call("ingest", f"{fleet_bucket}/fleet", "--warehouse", warehouse)
     assert (3, "") == (outcome.code, outcome.out)
     assert "cannot be reached: " in outcome.err
     assert "what was committed is kept, try again later" in outcome.err
-    tables = counts(full_warehouse)
+    tables = counts(warehouse)
     assert 0 < tables["dumps"] < 126
     assert [(tables["dumps"], tables["observations"])] == rows(
-        full_warehouse, "SELECT SUM(new_count), SUM(new_count + known_count) FROM raw.loads"
+        warehouse, "SELECT SUM(new_count), SUM(new_count + known_count) FROM raw.loads"
     )
-    assert 0 == call("verify", "--warehouse", full_warehouse).code
+    assert 0 == call("verify", "--warehouse", warehouse).code
     monkeypatch.setenv("AWS_ENDPOINT_URL", server)
     monkeypatch.delenv("BUFFERHOUSE_BATCH_DUMPS")
-    outcome = call("ingest", f"{fleet_bucket}/fleet", "--warehouse", full_warehouse)
+    outcome = call("ingest", f"{fleet_bucket}/fleet", "--warehouse", warehouse)
     assert 0 == outcome.code, outcome.err
-    assert 126 == counts(full_warehouse)["observations"]
+    assert 126 == counts(warehouse)["observations"]
 
 
 def test_a_server_that_is_not_there_is_said_before_anything_is_loaded(warehouse, monkeypatch):

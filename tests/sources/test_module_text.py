@@ -51,9 +51,9 @@ def has_frames(warehouse: Path) -> list[tuple]:
     )
 
 
-def test_every_call_stack_of_real_dumps_is_resolved(full_warehouse):
+def test_every_call_stack_of_real_dumps_is_resolved(warehouse):
     """Of combined and of split dumps, of CPU and of TPU: each frame that an instruction names, out to the module."""
-    code, summary = ingest(full_warehouse, DATA)
+    code, summary = ingest(warehouse, DATA)
     assert (0, 6, 0, {}) == (code, summary["new"], summary["ignored"], summary["warnings"])
     resolved = 0
     for path in sorted(DATA.glob(f"*/*{ENDING}")):
@@ -61,23 +61,23 @@ def test_every_call_stack_of_real_dumps_is_resolved(full_warehouse):
         dumps = path.parent.glob(f"{path.name.removesuffix('.txt')}*-buffer-assignment*.txt")
         named = set().union(*(mentioned(dump.read_text()) for dump in dumps))
         expected = [(frame, depth, *place) for frame in sorted(named) for depth, place in enumerate(stacks[frame])]
-        assert expected == rows(full_warehouse, STACKS, [path.parent.name, path.name.split(".")[1]])
+        assert expected == rows(warehouse, STACKS, [path.parent.name, path.name.split(".")[1]])
         resolved += len(expected)
     assert 35 == resolved
     assert [("jit_ew_tiny", True), ("jit_identity", False), ("jit_reductions", True), ("jit_scalar_add", True),
-            ("jit_while_simple", True)] == has_frames(full_warehouse)  # fmt: skip
+            ("jit_while_simple", True)] == has_frames(warehouse)  # fmt: skip
     assert [(True,)] == rows(
-        full_warehouse,
+        warehouse,
         "SELECT DISTINCT (stack_frame_id IS NULL) = (source_file IS NULL) FROM staging.instruction_texts",
     )
-    shown = rows(full_warehouse, "SELECT DISTINCT source_file FROM marts.peak_buffers WHERE source_file IS NOT NULL")
+    shown = rows(warehouse, "SELECT DISTINCT source_file FROM marts.peak_buffers WHERE source_file IS NOT NULL")
     assert [("/srv/train/programs.py",), ("/srv/train/programs_tpu.py",)] == sorted(shown)
-    assert "6 of 6 dumps proved\n" == call("verify", "--warehouse", full_warehouse).out
+    assert "6 of 6 dumps proved\n" == call("verify", "--warehouse", warehouse).out
 
 
-def test_module_texts_are_no_part_of_their_dumps(warehouse, light_warehouse, tmp_path):
+def test_module_texts_are_no_part_of_their_dumps(warehouse, blank_warehouse, tmp_path):
     """The same dumps, rows and exports with them and without; beside them lie the frames, equal ones once."""
-    other = Path(shutil.copy(light_warehouse, tmp_path / "other.duckdb"))
+    other = Path(shutil.copy(blank_warehouse, tmp_path / "other.duckdb"))
     ingest(warehouse, copied(tmp_path / "with"))
     ingest(other, copied(tmp_path / "without", with_texts=False))
     mine, own = contents(warehouse), contents(other)
@@ -206,30 +206,30 @@ def test_the_body_of_a_module_text_is_never_read(warehouse, tmp_path):
     assert RESOLVED == rows(warehouse, LINES)
 
 
-def test_a_damaged_head_leaves_a_dump_without_lines_and_a_warning(full_warehouse, tmp_path):
+def test_a_damaged_head_leaves_a_dump_without_lines_and_a_warning(warehouse, tmp_path):
     """The batch goes on; the summary names the file, the mart the dump; repaired, the warning is gone."""
     directory = copied(tmp_path)
     text = text_of(directory)
     whole = text.read_bytes()
     text.write_bytes(whole[: whole.index(b'"mk"') + 2])
-    outcome = call("ingest", directory, "--warehouse", full_warehouse)
+    outcome = call("ingest", directory, "--warehouse", warehouse)
     fault = """8:1: expected a line such as: 1 "step", found '2 "m'"""
     assert 0 == outcome.code
     assert f"warning: {text}:{fault}; the dump is loaded without its source lines" in outcome.out
     expected = [("stack_frames_readable", 1, "a module text whose head can be read", fault)]
     found = "SELECT rule, occurrence_count, expected, found FROM marts.warnings"
-    assert expected == rows(full_warehouse, found)
+    assert expected == rows(warehouse, found)
     frames = [("jit_identity", False), ("jit_reductions", True), ("jit_scalar_add", False)]
-    assert (NONE, frames) == (rows(full_warehouse, LINES), has_frames(full_warehouse))
+    assert (NONE, frames) == (rows(warehouse, LINES), has_frames(warehouse))
     assert ({}, expected) == (
-        ingest(full_warehouse, directory)[1]["warnings"],
-        rows(full_warehouse, found),
+        ingest(warehouse, directory)[1]["warnings"],
+        rows(warehouse, found),
     )  # told once
-    assert {"stack_frames_readable": 1} == ingest(full_warehouse, directory, "--rehash")[1]["warnings"]
-    assert 3 == counts(full_warehouse)["observations"]
+    assert {"stack_frames_readable": 1} == ingest(warehouse, directory, "--rehash")[1]["warnings"]
+    assert 3 == counts(warehouse)["observations"]
     text.write_bytes(whole)
-    assert (0, {}) == (ingest(full_warehouse, directory)[0], ingest(full_warehouse, directory)[1]["warnings"])
-    assert (RESOLVED, []) == (rows(full_warehouse, LINES), rows(full_warehouse, found))
+    assert (0, {}) == (ingest(warehouse, directory)[0], ingest(warehouse, directory)[1]["warnings"])
+    assert (RESOLVED, []) == (rows(warehouse, LINES), rows(warehouse, found))
 
 
 def test_a_module_text_that_cannot_be_read_is_tried_again(warehouse, tmp_path):
@@ -297,10 +297,10 @@ def test_a_module_text_settles_before_it_is_read(warehouse, tmp_path):
     assert RESOLVED == rows(warehouse, LINES)
 
 
-def test_nothing_that_is_stored_with_a_dump_hangs_on_what_lies_beside_it(full_warehouse, tmp_path):
+def test_nothing_that_is_stored_with_a_dump_hangs_on_what_lies_beside_it(warehouse, tmp_path):
     """A load computes on the batch alone, without what lies beside a dump; over the warehouse it comes out the same."""
-    ingest(full_warehouse, copied(tmp_path))
-    with duckdb.connect(str(full_warehouse), read_only=True) as con:
+    ingest(warehouse, copied(tmp_path))
+    with duckdb.connect(str(warehouse), read_only=True) as con:
         for name, sql in con.execute("SELECT model_name, model_sql FROM meta.models WHERE is_incremental").fetchall():
             stored = con.execute(f"FROM {name} ORDER BY ALL").fetchall()
             assert stored == con.execute(f"FROM (\n{sql}\n) AS model ORDER BY ALL").fetchall(), name
