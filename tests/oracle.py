@@ -8,6 +8,7 @@ tree behind the peak lines is passed over.
 
 import itertools
 import re
+from functools import cache
 
 NAME = r"([A-Za-z_][A-Za-z0-9_.-]*)"
 INDEX = r"(\{[0-9,]*\})"
@@ -223,6 +224,7 @@ def index_or_none(text: str | None) -> tuple[int, ...] | None:
     return None if text is None else tuple(int(number) for number in re.findall(r"\d+", text))
 
 
+@cache
 def logical_bytes(shape_text: str) -> int:
     """The bytes of a shape without padding, a tuple 8 per element, as `ShapeUtil::ByteSizeOf(shape, 8)`."""
     shape = re.sub(r"/\*index=\d+\*/", "", shape_text)

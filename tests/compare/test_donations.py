@@ -26,9 +26,9 @@ def taken_of(run: str) -> dict[int, int]:
     return {int(number): int(size) for size, number in lines}
 
 
-def test_donations_that_are_lost_are_a_finding_of_compare(tmp_path):
+def test_donations_that_are_lost_are_a_finding_of_compare(tmp_path, warehouse):
     """All 18 of an SGD step, the largest first, as the lines of both dumps say; in text and on the page, too."""
-    warehouse, page = tmp_path / "w.duckdb", tmp_path / "page.html"
+    page = tmp_path / "page.html"
     assert 0 == ingest(warehouse, SGD)[0]
     before, after = taken_of("donated"), taken_of("plain")
     expected = sorted((number, size) for number, size in before.items() if number not in after)
@@ -43,7 +43,7 @@ def test_donations_that_are_lost_are_a_finding_of_compare(tmp_path):
     assert [] == other["lost_donations"]
 
 
-def test_only_donations_of_the_memory_space_that_is_asked_for_are_lost(tmp_path):
+def test_only_donations_of_the_memory_space_that_is_asked_for_are_lost(tmp_path, warehouse):
     """The arguments that lie elsewhere are no part of what is compared."""
     dumps = shutil.copytree(SGD, tmp_path / "dumps")
     for run in ("donated", "plain"):
@@ -51,16 +51,17 @@ def test_only_donations_of_the_memory_space_that_is_asked_for_are_lost(tmp_path)
         file.write_text(
             re.sub("(?m)^(allocation .*)(, constant|, preallocated-temp):$", r"\1, color 1\2:", file.read_text())
         )
+    assert 0 == ingest(warehouse, dumps)[0]
     for space, count in ((0, 18), (1, 0)):
-        words = ("--from", dumps, "--memory-space", space, "--format", "json")
+        words = ("--warehouse", warehouse, "--memory-space", space, "--format", "json")
         told = json.loads(call("compare", "donated", "plain", *words).out)
         spaces = {one["memory_space"] for one in told["programs"]}
         assert ({space}, count) == (spaces, len(told["lost_donations"]))
 
 
-def test_programs_of_equal_dumps_lose_their_own_donations(tmp_path):
+def test_programs_of_equal_dumps_lose_their_own_donations(tmp_path, warehouse):
     """A step that lies beside itself under another name loses as many donations as it does under its own."""
-    warehouse, folder = tmp_path / "w.duckdb", shutil.copytree(SGD, tmp_path / "dumps")
+    folder = shutil.copytree(SGD, tmp_path / "dumps")
     for file in folder.glob("*/*.jit_step.*"):
         shutil.copy(file, file.with_name(file.name.replace("jit_step", "jit_other")))
     assert 0 == ingest(warehouse, folder)[0]
@@ -103,9 +104,8 @@ def folder(tmp_path):
     return found
 
 
-def test_why_a_donation_was_lost_is_said(tmp_path, folder):
+def test_why_a_donation_was_lost_is_said(warehouse, folder):
     """What the module text offers is requested; the other parameters are not, and `compare` knows the reason."""
-    warehouse = tmp_path / "w.duckdb"
     assert (0, {}) == ((one := ingest(warehouse, folder))[0], one[1]["warnings"])
     counts = rows(
         warehouse,
@@ -127,11 +127,10 @@ def test_why_a_donation_was_lost_is_said(tmp_path, folder):
     assert 0 == call("verify", "--warehouse", warehouse).code
 
 
-def test_a_damaged_offer_is_named_and_stops_no_dump(tmp_path, folder):
+def test_a_damaged_offer_is_named_and_stops_no_dump(warehouse, folder):
     """The dump loads without it; the fault stands with the observation."""
     text = folder / "plain" / f"{STEM}.txt"
     text.write_text(text.read_text().replace("(1, {})", "(1, {"))
-    warehouse = tmp_path / "w.duckdb"
     _, summary = ingest(warehouse, folder)
     assert (2, {"stack_frames_readable": 1}) == (summary["new"], summary["warnings"])
     [(fault,)] = rows(warehouse, "SELECT stack_frames_fault FROM raw.observations WHERE stack_frames_fault IS NOT NULL")
@@ -140,9 +139,8 @@ def test_a_damaged_offer_is_named_and_stops_no_dump(tmp_path, folder):
 
 
 @pytest.mark.corpus
-def test_real_donations_are_as_their_module_texts_say(corpus, tmp_path):
+def test_real_donations_are_as_their_module_texts_say(corpus, warehouse):
     """Of twenty pairs: what JAX offered and XLA could not place is named with its reason."""
-    warehouse = tmp_path / "w.duckdb"
     ingest(warehouse, corpus / "context.tar.gz")
     assert [("tpu_lost_dtype/b", 0, "{}", 512 * 256 * 4, "the element type differs")] == rows(warehouse, LOST)
     taken = rows(

@@ -26,7 +26,7 @@ from tests.tabulate.readers import differences, in_python, work_of
 
 BATCH = 100
 _SANITIZED = "BUFFERHOUSE_FUZZ_LIBRARY"
-SANITIZERS = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
+SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
 LARGE = Path(__file__).parents[2] / ".." / "shared" / "corpus" / "large"
 
 # What stands in instruction texts, which both readers must understand alike, and what nearly does.
@@ -150,7 +150,7 @@ def fuzz(mutations: int, seed: int, keep: Path) -> int:
     return 0
 
 
-def sanitized(arguments: list[str]) -> int | None:
+def sanitized(arguments: list[str], optimization: str = "-O1") -> int | None:
     """Run this program again with a library that was built with sanitizers; None where that is not possible."""
     compiler = shutil.which(os.environ.get("CC") or "cc")
     if compiler is None:
@@ -158,7 +158,8 @@ def sanitized(arguments: list[str]) -> int | None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "scan.so"
         flags = [flag for flag in FLAGS if flag != "-O3"]
-        if subprocess.run([compiler, *flags, *SANITIZERS, "-o", path, SOURCE], capture_output=True).returncode:
+        command = [compiler, *flags, optimization, *SANITIZERS, "-o", path, SOURCE]
+        if subprocess.run(command, capture_output=True).returncode:
             return None
         runtime = subprocess.run(
             [compiler, "-print-file-name=libasan.so"], capture_output=True, text=True

@@ -58,9 +58,9 @@ def test_a_log_is_known_by_its_name(name: str, expected: bool):
 
 
 @pytest.mark.parametrize("is_beside", [False, True], ids=["in the run", "beside it"])
-def test_a_log_is_of_the_run_that_it_lies_in_or_beside(tmp_path, is_beside):
+def test_a_log_is_of_the_run_that_it_lies_in_or_beside(tmp_path, is_beside, warehouse):
     """Its messages are those that the reader finds; a second ingest reads nothing, and a touched log stores nothing."""
-    source, warehouse = run_of(tmp_path / "source", KV, is_beside=is_beside), tmp_path / "w.duckdb"
+    source = run_of(tmp_path / "source", KV, is_beside=is_beside)
     first = load(source, warehouse)
     assert (0, 1, 2) == (first["code"], first["logs"], first["messages"])
     path = "../night.stderr.log" if is_beside else "stderr.txt"
@@ -77,42 +77,37 @@ def test_a_log_is_of_the_run_that_it_lies_in_or_beside(tmp_path, is_beside):
     assert (1, 0, logs_before + 1) == (again["logs"], again["messages"], logs)
     assert others_before == others
     assert told == messages(warehouse)
-    assert 0 == call("verify", "--warehouse", warehouse).code
 
 
-def test_a_log_that_grows_is_read_again(tmp_path):
-    """Its newest reading stands; the older one is kept, as older observations are. What it said before is not new."""
-    source, warehouse = run_of(tmp_path / "source", KV), tmp_path / "w.duckdb"
+def test_a_log_that_grows_is_read_again(tmp_path, warehouse):
+    """Its newest reading stands; the older one is kept, as older observations are. What it said before is not new.
+
+    It is no load of dumps: else a job that dumps nothing any more looks alive to whoever watches when they came last.
+    """
+    source = run_of(tmp_path / "source", KV)
     before = load(source, warehouse)["messages"]
-    with (source / "night.dump" / "stderr.txt").open("ab") as file:
-        file.write(log(XENT).read_bytes())
-    assert len(messages(warehouse)) == before
-    new = load(source, warehouse)["messages"]
-    assert len(messages(warehouse)) == before + new > before
-    assert ["T1", "T1"] == [dialect for _, dialect, _ in messages(warehouse) if dialect == "T1"]
-    assert [(2, 1)] == rows(warehouse, "SELECT COUNT(*), COUNT(replaced_load_id) FROM raw.oom_logs")
-    assert 0 == call("verify", "--warehouse", warehouse).code
-
-
-def test_a_log_that_grows_is_no_load_of_dumps(tmp_path):
-    """Whoever watches when dumps came last hears nothing of it: else a job that dumps nothing any more looks alive."""
-    source, warehouse = run_of(tmp_path / "source", KV), tmp_path / "w.duckdb"
-    load(source, warehouse)
 
     def last_load() -> dict:
         return json.loads(call("stats", "--format", "json", "--warehouse", warehouse).out)["last_load"]
 
-    before = last_load()
-    assert (1, 1) == (before["seen"], before["new"])
-    with (source / "night.dump" / "stderr.txt").open("a") as file:
-        file.write("step 1\n")
-    assert 1 == load(source, warehouse)["logs"]
-    assert before == last_load()
+    of_dumps = last_load()
+    assert (1, 1) == (of_dumps["seen"], of_dumps["new"])
+    with (source / "night.dump" / "stderr.txt").open("ab") as file:
+        file.write(log(XENT).read_bytes())
+    assert len(messages(warehouse)) == before
+    said = load(source, warehouse)
+    new, found = said["messages"], messages(warehouse)
+    assert (1, before + new) == (said["logs"], len(found))
+    assert new > 0
+    assert ["T1", "T1"] == [dialect for _, dialect, _ in found if dialect == "T1"]
+    assert [(2, 1)] == rows(warehouse, "SELECT COUNT(*), COUNT(replaced_load_id) FROM raw.oom_logs")
+    assert of_dumps == last_load()
+    assert 0 == call("verify", "--warehouse", warehouse).code
 
 
-def test_a_log_without_a_message_is_counted_and_not_read_again(tmp_path):
+def test_a_log_without_a_message_is_counted_and_not_read_again(tmp_path, warehouse):
     """One row says that it was read; what begins like no text is a log without a message, too."""
-    source, warehouse = run_of(tmp_path / "source", KV), tmp_path / "w.duckdb"
+    source = run_of(tmp_path / "source", KV)
     (source / "night.dump" / "stderr.txt").write_text("step 1\n" * 1000)
     (source / "night.dump" / "a.out").write_bytes(b"\x7fELF\0\0" + log(KV).read_bytes())
     first = load(source, warehouse)
@@ -121,9 +116,9 @@ def test_a_log_without_a_message_is_counted_and_not_read_again(tmp_path):
     assert "logs" not in load(source, warehouse)
 
 
-def test_a_damaged_message_is_a_reject_and_stops_nothing(tmp_path):
+def test_a_damaged_message_is_a_reject_and_stops_nothing(tmp_path, warehouse):
     """A refused line, and a message that is cut, which is kept and marked; repaired, both are resolved."""
-    source, warehouse = run_of(tmp_path / "source", KV), tmp_path / "w.duckdb"
+    source = run_of(tmp_path / "source", KV)
     path = source / "night.dump" / "stderr.txt"
     whole = path.read_text()
     cut = whole[: whole.rindex("Shape:")]
@@ -146,9 +141,9 @@ def test_a_damaged_message_is_a_reject_and_stops_nothing(tmp_path):
     assert 0 == call("verify", "--warehouse", warehouse).code
 
 
-def test_what_a_cut_log_says_before_its_end_is_loaded(tmp_path):
+def test_what_a_cut_log_says_before_its_end_is_loaded(tmp_path, warehouse):
     """A process that was killed leaves compressed data without its end: the message is loaded, the cut is a reject."""
-    source, warehouse = run_of(tmp_path / "source", KV), tmp_path / "w.duckdb"
+    source = run_of(tmp_path / "source", KV)
     plain = source / "night.dump" / "stderr.txt"
     steps = "".join(f"step {number}\n" for number in range(5000))
     whole, path = gzip.compress(plain.read_bytes() + steps.encode()), plain.with_name("stderr.log.gz")
@@ -159,7 +154,6 @@ def test_what_a_cut_log_says_before_its_end_is_loaded(tmp_path):
     rejects = "SELECT source_uri, expected, state FROM raw.rejects"
     assert [(str(path), "compressed data that is whole", "open")] == rows(warehouse, rejects)
     assert [(1,)] == rows(warehouse, "SELECT COUNT(*) FROM marts.oom_v1 WHERE is_failure")
-    assert 0 == call("verify", "--warehouse", warehouse).code
     again = load(source, warehouse, "--rehash")
     assert (0, 0) == (again["code"], again["refused_messages"])
     path.write_bytes(whole)
@@ -168,9 +162,9 @@ def test_what_a_cut_log_says_before_its_end_is_loaded(tmp_path):
     assert [(1,)] == rows(warehouse, "SELECT COUNT(*) FROM marts.oom_v1 WHERE is_failure")
 
 
-def test_a_log_that_is_damaged_or_of_no_run_is_named(tmp_path):
+def test_a_log_that_is_damaged_or_of_no_run_is_named(tmp_path, warehouse):
     """Neither stops the dumps, nor the other logs."""
-    source, warehouse = run_of(tmp_path / "source", KV), tmp_path / "w.duckdb"
+    source = run_of(tmp_path / "source", KV)
     (source / "night.dump" / "cut.log.gz").write_bytes(gzip.compress(log(XENT).read_bytes())[:2000])
     (source / "night.dump" / "hidden.log").write_bytes(gzip.compress(log(XENT).read_bytes()))
     shutil.copytree(FOLDER / XENT, source / "day.dump")
@@ -187,9 +181,9 @@ def test_a_log_that_is_damaged_or_of_no_run_is_named(tmp_path):
     assert [("day.dump",)] == rows(warehouse, sql)  # the only dump with such bytes
 
 
-def test_a_log_is_named_beside_dumps_or_with_its_run(tmp_path):
+def test_a_log_is_named_beside_dumps_or_with_its_run(tmp_path, warehouse):
     """`ingest some.log DIR`, and a log alone with --run; a log alone without is no dump."""
-    source, warehouse = run_of(tmp_path / "source", KV), tmp_path / "w.duckdb"
+    source = run_of(tmp_path / "source", KV)
     far = tmp_path / "far" / "some.log"
     far.parent.mkdir()
     (source / "night.dump" / "stderr.txt").rename(far)
@@ -203,9 +197,8 @@ def test_a_log_is_named_beside_dumps_or_with_its_run(tmp_path):
     assert 2 == len({path for path, *_ in messages(warehouse)})
 
 
-def test_a_prune_takes_the_messages_of_a_run_along(tmp_path):
+def test_a_prune_takes_the_messages_of_a_run_along(tmp_path, warehouse):
     """Those of other runs stay; what goes is counted, before and after."""
-    warehouse = tmp_path / "w.duckdb"
     for name in (KV, XENT):
         load(FOLDER / name, warehouse, "--run", name)
     [(count,)] = rows(
@@ -240,9 +233,9 @@ def test_verify_proves_the_messages():
         assert [] == faults(con)
 
 
-def test_files_beside_a_dump_say_that_it_did_not_fit(tmp_path):
+def test_files_beside_a_dump_say_that_it_did_not_fit(tmp_path, warehouse):
     """Also those that come later, without another file; nothing is said of a program that fits."""
-    source, warehouse = run_of(tmp_path / "source", FITS), tmp_path / "w.duckdb"
+    source = run_of(tmp_path / "source", FITS)
     run = source / "night.dump"
     (run / "stderr.txt").unlink()
     load(source, warehouse)
@@ -296,9 +289,9 @@ def test_a_lake_keeps_messages_as_a_file_does(tmp_path):
     assert [{"n": 0}] == json.loads(said.out)
 
 
-def test_the_number_of_refused_lines_that_is_kept_is_bounded(tmp_path):
+def test_the_number_of_refused_lines_that_is_kept_is_bounded(tmp_path, warehouse):
     """A hundred by themselves, the others as one with their number."""
-    source, warehouse = run_of(tmp_path / "source", KV), tmp_path / "w.duckdb"
+    source = run_of(tmp_path / "source", KV)
     lines = "".join(REFUSED.replace("else", str(number)) for number in range(500))
     (source / "night.dump" / "stderr.txt").write_text(lines)
     assert 101 == load(source, warehouse)["refused_messages"]

@@ -141,9 +141,13 @@ def test_without_a_path_the_warehouse_lies_beside_the_configuration(tmp_path, mo
     file = tmp_path / "bufferhouse.toml"
     file.write_text('[[sources]]\nname = "nightly"\npaths = ["nightly"]\nsettle = "0s"\n')
     assert 0 == call("ingest", "--config", file).code
-    assert (tmp_path / "warehouse.duckdb").exists()
+    warehouse = tmp_path / "warehouse.duckdb"
+    assert warehouse.exists()
     monkeypatch.setenv("BUFFERHOUSE_CONFIG", str(file))
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    for words in (("stats",), ("metrics",), ("site", "pages")):
+    for words in (("stats",), ("metrics",)):
         assert 0 == call(*words).code, words
+    warehouse.unlink()
+    outcome = call("site", "pages")  # which takes seconds where it finds one
+    assert (2, True) == (outcome.code, f"there is no warehouse at {warehouse}" in outcome.err)

@@ -461,7 +461,7 @@ def test_plan_counts_what_the_ingest_then_does(tmp_path, fleet):
     write_dumps(run, range(4), lambda number: small_dump(number % 3))
     path = tmp_path / "w" / "w.duckdb"
     path.parent.mkdir()
-    sources = [fleet / "jaxlib-0.10.0", run]
+    sources = [fleet / "seeds", run]
     for step in range(3):
         before = files_of(path.parent)
         planned = ingested(path, *sources, "--plan")

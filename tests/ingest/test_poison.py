@@ -7,6 +7,7 @@ import gzip
 import os
 import pkgutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,10 +18,7 @@ from bufferhouse.warehouse import load
 from tests.command_line import call
 from tests.ingests import ingest, name_of, write_dumps
 from tests.synthetic import Slot, dump_text, small_dump
-from tests.warehouses import rows
-
-ODD = 3  # the number of the poisoned dump
-POISON = b"v1 = u8[%d]" % (8 + ODD)
+from tests.warehouses import asked, rows
 
 
 def poisoned(function: Callable, is_odd: Callable[..., bool]) -> Callable:
@@ -34,83 +32,92 @@ def poisoned(function: Callable, is_odd: Callable[..., bool]) -> Callable:
     return fails
 
 
-def of_path(*arguments: object) -> bool:
-    return any(name_of(ODD) in str(getattr(one, "path", one)) for one in arguments)
+# Whether the arguments of a step are about the dump of a number.
 
 
-def of_bytes(files: object, *_: object) -> bool:
-    return POISON in (files if isinstance(files, bytes) else b"".join(files.values()))
+def of_path(number: int, *arguments: object) -> bool:
+    return any(name_of(number) in str(getattr(one, "path", one)) for one in arguments)
 
 
-def of_texts(texts: list[str], *_: object) -> bool:
-    return any(POISON.decode() in text for text in texts)
+def of_place(number: int, _: object, entry: object) -> bool:
+    return of_path(number, entry)
 
 
-def of_columns(dump: object, *_: object) -> bool:
-    return f"u8[{8 + ODD}]{{0}}" in dump.values.shape
+def of_bytes(number: int, files: object, *_: object) -> bool:
+    return b"v1 = u8[%d]" % (8 + number) in (files if isinstance(files, bytes) else b"".join(files.values()))
 
 
-def of_batch(batch: object, *_: object) -> bool:
-    return f"u8[{8 + ODD}]{{0}}" in batch.frames["shapes"]["shape_text"]
+def of_scanned(number: int, _: object, __: object, files: object) -> bool:
+    return of_bytes(number, files)
 
 
-def of_sightings(_: object, sightings: list, *__: object) -> bool:
-    return any(name_of(ODD) in sighting.relative_path for sighting in sightings)
+def of_texts(number: int, texts: list[str], *_: object) -> bool:
+    return any(f"v1 = u8[{8 + number}]" in text for text in texts)
 
 
-# Where, what, of which arguments, and what comes of it: the rule of a reject, or None for a file that is unreadable.
-STEPS = {
-    "looked at": ("bufferhouse.sources.discover._is_candidate", of_path, None),
-    "given to a run": ("bufferhouse.sources.run.Places.of", lambda _, entry: of_path(entry), None),
-    "read": ("bufferhouse.sources.directory._content", of_path, None),
-    "decompressed": ("bufferhouse.sources.compression.opened", of_path, None),
-    "hashed": ("bufferhouse.ingest.read.content_of", of_bytes, None),
-    "scanned": ("bufferhouse.tabulate.scanned.Scanned.take", lambda _, __, files: of_bytes(files), "read in Python"),
-    "parsed": ("bufferhouse.tabulate.contents.parse", of_bytes, "reader"),
-    "taken into a batch": (
-        "bufferhouse.tabulate.tabulator.Tabulator.add",
-        lambda _, dump, *__: of_columns(dump),
-        "internal:tabulate",
-    ),
-    "tabulated": ("bufferhouse.tabulate.tabulator.read", of_texts, "internal:tabulate"),
-    "held to its contracts": ("bufferhouse.warehouse.load.breaches", of_batch, "internal:model"),
-    "noted": ("bufferhouse.warehouse.load.observe", of_sightings, None),
+def of_columns(number: int, _: object, dump: object, *__: object) -> bool:
+    return f"u8[{8 + number}]{{0}}" in dump.values.shape
+
+
+def of_batch(number: int, batch: object, *_: object) -> bool:
+    return f"u8[{8 + number}]{{0}}" in batch.frames["shapes"]["shape_text"]
+
+
+def of_sightings(number: int, _: object, sightings: list, *__: object) -> bool:
+    return any(name_of(number) in sighting.relative_path for sighting in sightings)
+
+
+# Where, of which arguments, and what comes of it: the rule of a reject, or None for a file that is unreadable.
+COMPRESSED = {
+    "bufferhouse.sources.discover._is_candidate": (of_path, None),
+    "bufferhouse.sources.compression.opened": (of_path, None),
 }
-IN_PYTHON = ("parsed", "taken into a batch", "tabulated")  # steps that the native reader leaves out
-# Steps beside them, in the same part, stay: `given to a run`, `read`, `tabulated`.
-SOAK = ("looked at", "decompressed", "taken into a batch")
+STEPS = {
+    **COMPRESSED,
+    "bufferhouse.sources.run.Places.of": (of_place, None),
+    "bufferhouse.sources.directory._content": (of_path, None),
+    "bufferhouse.ingest.read.content_of": (of_bytes, None),
+    "bufferhouse.tabulate.scanned.Scanned.take": (of_scanned, "read in Python"),
+    "bufferhouse.warehouse.load.observe": (of_sightings, None),
+}
+# Steps that the native reader leaves out, and one that it has in common with them.
+STEPS_IN_PYTHON = {
+    "bufferhouse.tabulate.contents.parse": (of_bytes, "reader"),
+    "bufferhouse.tabulate.tabulator.Tabulator.add": (of_columns, "internal:tabulate"),
+    "bufferhouse.tabulate.tabulator.read": (of_texts, "internal:tabulate"),
+    "bufferhouse.warehouse.load.breaches": (of_batch, "internal:model"),
+}
 
 
-@pytest.mark.parametrize("step", [pytest.param(one, marks=[pytest.mark.soak] if one in SOAK else []) for one in STEPS])
-def test_a_fault_at_any_step_stops_one_file(warehouse, tmp_path, monkeypatch, step):
-    """It is a reject that keeps the bytes, or unreadable; the rest is loaded, and later the file too, if it can be."""
-    paths = write_dumps(tmp_path / "run", range(4))
-    if step in ("looked at", "decompressed"):
-        paths[ODD] = paths[ODD].rename(f"{paths[ODD]}.gz")
-        paths[ODD].write_bytes(gzip.compress(small_dump(ODD)))
-    where, is_odd, rule = STEPS[step]
+@pytest.mark.parametrize(("native", "steps"), [("1", STEPS), ("0", STEPS_IN_PYTHON)], ids=["native", "in Python"])
+def test_a_fault_at_any_step_stops_one_file(warehouse, tmp_path, monkeypatch, native, steps):
+    """It is a reject that keeps the bytes, or unreadable; the rest is loaded, and later the file too, if it can be.
+
+    Each step has a dump of its own that it fails on; one dump is whole.
+    """
+    paths = write_dumps(tmp_path / "run", range(len(steps) + 1))
+    unreadable, rejects = [], []
     with monkeypatch.context() as patch:
-        if step in IN_PYTHON:
-            patch.setenv("BUFFERHOUSE_NATIVE", "0")
-        patch.setattr(where, poisoned(pkgutil.resolve_name(where), is_odd))
+        patch.setenv("BUFFERHOUSE_NATIVE", native)
+        for number, (where, (is_odd, rule)) in enumerate(steps.items()):
+            if where in COMPRESSED:
+                paths[number] = paths[number].rename(f"{paths[number]}.gz")
+                paths[number].write_bytes(gzip.compress(small_dump(number)))
+            patch.setattr(where, poisoned(pkgutil.resolve_name(where), partial(is_odd, number)))
+            if rule is None:
+                unreadable.append(f"{paths[number]}: ValueError: poison \\udcff")
+            elif rule != "read in Python":
+                rejects.append((paths[number].name, rule, "ValueError: poison \\udcff"))
         code, summary = ingest(warehouse, tmp_path / "run")
-    if rule == "read in Python":
-        assert (0, 4) == (code, summary["new"])
-        return
-    assert (1, 3) == (code, summary["new"])
-    if rule is None:
-        [line] = summary["unreadable"]
-        assert f"{paths[ODD]}: ValueError: poison \\udcff" == line
-        again = ingest(warehouse, tmp_path / "run")
-    else:
-        assert (1, []) == (summary["rejected"], summary["unreadable"])
-        [found] = rows(warehouse, "SELECT relative_path, rule, found FROM raw.rejects")
-        assert (paths[ODD].name, rule, "ValueError: poison \\udcff") == found
-        assert 0 == call("rejects", "replay", "--all", "--warehouse", warehouse).code
-        again = ingest(warehouse, tmp_path / "run")
-    assert 0 == again[0]
-    assert [(4,)] == rows(warehouse, "SELECT COUNT(*) FROM raw.dumps")
-    assert [(4,)] == rows(warehouse, "SELECT COUNT(DISTINCT dump_id) FROM intermediate.peaks")
+    loaded = len(paths) - len(unreadable) - len(rejects)
+    assert (1, loaded, len(rejects)) == (code, summary["new"], summary["rejected"])
+    assert unreadable == sorted(summary["unreadable"])
+    assert rejects == rows(warehouse, "SELECT relative_path, rule, found FROM raw.rejects ORDER BY relative_path")
+    assert 0 == call("rejects", "replay", "--all", "--warehouse", warehouse).code
+    assert 0 == ingest(warehouse, tmp_path / "run")[0]
+    with asked(warehouse) as con:
+        for table in ("raw.dumps", "intermediate.peaks"):
+            assert (len(paths),) == con.execute(f"SELECT COUNT(DISTINCT dump_id) FROM {table}").fetchone()
 
 
 def test_a_fault_that_every_dump_shows_is_the_fault_of_no_dump(warehouse, tmp_path, monkeypatch):
@@ -120,7 +127,8 @@ def test_a_fault_that_every_dump_shows_is_the_fault_of_no_dump(warehouse, tmp_pa
         patch.setattr(load, "breaches", poisoned(load.breaches, lambda _: True))
         with pytest.raises(ValueError, match="poison"):
             ingest(warehouse, tmp_path / "run")
-    assert [(0, 0)] == rows(warehouse, "SELECT (SELECT COUNT(*) FROM raw.dumps), (SELECT COUNT(*) FROM raw.rejects)")
+    found = "SELECT (SELECT COUNT(*) FROM raw.dumps), (SELECT COUNT(*) FROM raw.rejects)"
+    assert [(0, 0)] == rows(warehouse, found)
     code, summary = ingest(warehouse, tmp_path / "run")
     assert (0, 4) == (code, summary["new"])
 

@@ -54,9 +54,10 @@ class LatePending(Here):
 
 
 def ingested(path, sources, workers) -> Summary:
-    """Ingest in batches of three, so that a few dumps are many."""
+    """Ingest in batches of three, so that a few dumps are many, without models, which no worker builds."""
     source = Source.named([str(sources)])
-    (summary,) = ingest([source], writing(path), workers=workers, limits=Limits(dumps=3)).values()
+    opened = writing(path, build_models=False)
+    (summary,) = ingest([source], opened, workers=workers, limits=Limits(dumps=3)).values()
     return summary
 
 

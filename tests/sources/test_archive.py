@@ -62,7 +62,7 @@ def archived(path: Path, files: dict[str, bytes]) -> Path:
     return path
 
 
-def test_a_directory_of_archives_is_a_directory_of_dumps(tmp_path):
+def test_a_directory_of_archives_is_a_directory_of_dumps(tmp_path, warehouse):
     """Archives that a walk comes by are opened where it finds no dump; beside dumps they are named and left alone."""
     box = tmp_path / "box"
     box.mkdir()
@@ -75,7 +75,7 @@ def test_a_directory_of_archives_is_a_directory_of_dumps(tmp_path):
     assert (["run_a", "run_b"], 2, []) == ([dump.run_name for dump in found.dumps], found.ignored_count, found.archives)
     assert [small_dump(1), small_dump(2)] == [files["combined"] for _, files in read(found.dumps)]
     (box / name_of(3)).write_bytes(small_dump(3))
-    outcome = call("ingest", box, "--warehouse", tmp_path / "w.duckdb")
+    outcome = call("ingest", box, "--warehouse", warehouse)
     assert (0, "1 dump of 1 run seen: 1 new, 0 known, 0 rejected; 3 other files ignored") == (
         outcome.code,
         outcome.out.split("\n")[0],
@@ -83,20 +83,20 @@ def test_a_directory_of_archives_is_a_directory_of_dumps(tmp_path):
     assert f"{box / 'a.tar.gz'} and 1 more: archives beside dumps are opened only when named" in outcome.err
 
 
-def test_an_archive_inside_an_archive_is_named(tmp_path):
+def test_an_archive_inside_an_archive_is_named(tmp_path, warehouse):
     """It is not opened: whoever packed archives into one hears that what they hold is not loaded."""
     (tmp_path / "box").mkdir()
     inner = archived(tmp_path / "inner.tar.gz", {f"run_a/{name_of(1)}": small_dump(1)}).read_bytes()
     outer = archived(tmp_path / "box" / "outer.tar", {"inner.tar.gz": inner, f"run_b/{name_of(2)}": small_dump(2)})
     only = archived(tmp_path / "only.zip", {"inner.tar.gz": inner})
     for source, code in ((outer, 0), (outer.parent, 0), (only, 1)):
-        outcome = call("ingest", source, "--warehouse", tmp_path / "w.duckdb")
+        outcome = call("ingest", source, "--warehouse", warehouse)
         path = f"{only if source == only else outer}!inner.tar.gz"
         assert code == outcome.code, outcome.err
         assert f"bufferhouse: {path}: archives inside archives are not opened; unpack them\n" in outcome.err
 
 
-def test_a_compression_that_is_not_read_is_named(tmp_path):
+def test_a_compression_that_is_not_read_is_named(tmp_path, warehouse):
     """A dump or an archive that is called so is passed by, and whoever packed it hears that it is not loaded."""
     box = tmp_path / "box"
     box.mkdir()
@@ -105,11 +105,11 @@ def test_a_compression_that_is_not_read_is_named(tmp_path):
         (box / name).write_bytes(b"BZh9")
     packed = archived(tmp_path / "box.tar", {path.name: path.read_bytes() for path in sorted(box.iterdir())})
     for source, inside in ((box, f"{box}/"), (packed, f"{packed}!")):
-        outcome = call("ingest", source, "--warehouse", tmp_path / "w.duckdb")
+        outcome = call("ingest", source, "--warehouse", warehouse)
         told = "this compression is not read, only .gz, .zst, .xz and .zip; decompress them"
         assert f"bufferhouse: {inside}{name_of(2)}.bz2 and 2 more: {told}\n" in outcome.err
         assert "4 other files ignored" in outcome.out
-    assert 1 == call("ingest", box / f"{name_of(2)}.bz2", "--warehouse", tmp_path / "w.duckdb").code
+    assert 1 == call("ingest", box / f"{name_of(2)}.bz2", "--warehouse", warehouse).code
 
 
 def small_dumps(numbers: Iterable[int], directory: str = "run") -> dict[str, bytes]:
@@ -148,15 +148,15 @@ def test_an_archive_is_read_as_the_directory(fleet, tmp_path, kind):
 
 # Above, every kind is read as the directory is; `make soak` loads a zip file, too.
 @pytest.mark.parametrize("kind", [".tar.gz", pytest.param(".zip", marks=pytest.mark.soak)])
-def test_an_archive_holds_what_the_directory_holds(example_warehouse, fleet, tmp_path, kind):
+def test_an_archive_holds_what_the_directory_holds(example_warehouse, warehouse, fleet, tmp_path, kind):
     """Every table has the rows it has from the directory, run.json included; members are called archive!member."""
     path = archived(tmp_path / f"fleet{kind}", files_of_fleet(fleet))
-    code, summary = ingest(tmp_path / "w.duckdb", path)
+    code, summary = ingest(warehouse, path)
     assert (0, 126, 1) == (code, summary["new"], summary["ignored"])
-    assert facts(example_warehouse) == facts(tmp_path / "w.duckdb")
-    uris = rows(tmp_path / "w.duckdb", "SELECT source_uri FROM raw.observations ORDER BY ALL")
+    assert facts(example_warehouse) == facts(warehouse)
+    uris = rows(warehouse, "SELECT source_uri FROM raw.observations ORDER BY ALL")
     assert f"{path}!seeds/000_f7d316536d8a2672.txt" in [uri for (uri,) in uris]
-    code, summary = ingest(tmp_path / "w.duckdb", path)
+    code, summary = ingest(warehouse, path)
     assert (0, 0, 126) == (code, summary["new"], summary["known"])
 
 

@@ -141,14 +141,13 @@ def before(url: str, answer: Callable[[int, str], int | None]) -> Iterator[str]:
         proxy.server_close()
 
 
-def test_a_prefix_holds_what_the_directory_holds(example_warehouse, fleet_bucket, tmp_path):
+def test_a_prefix_holds_what_the_directory_holds(example_warehouse, fleet_bucket, warehouse):
     """Every table has the rows it has from the disk, run.json included; objects are known by size and time after."""
-    path = tmp_path / "w.duckdb"
-    code, summary = ingest(path, f"{fleet_bucket}/fleet")
+    code, summary = ingest(warehouse, f"{fleet_bucket}/fleet")
     assert (0, 126, 1) == (code, summary["new"], summary["ignored"])
-    assert facts(example_warehouse) == facts(path)
-    assert [(f"{fleet_bucket}/fleet/seeds",)] == rows(path, "SELECT root FROM raw.runs WHERE run_name = 'seeds'")
-    code, summary = ingest(path, f"{fleet_bucket}/fleet/")
+    assert facts(example_warehouse) == facts(warehouse)
+    assert [(f"{fleet_bucket}/fleet/seeds",)] == rows(warehouse, "SELECT root FROM raw.runs WHERE run_name = 'seeds'")
+    code, summary = ingest(warehouse, f"{fleet_bucket}/fleet/")
     assert (0, 0, 126) == (code, summary["new"], summary["known"])
 
 
@@ -468,7 +467,7 @@ def test_a_profile_that_is_not_there_is_a_wrong_call(monkeypatch):
         configuration()
 
 
-def test_logs_in_a_bucket_are_read_beside_their_dumps(server, tmp_path):
+def test_logs_in_a_bucket_are_read_beside_their_dumps(server, warehouse):
     """By `oom`, and by an ingest, which keeps their messages; an object that is a log is one."""
     client = client_of(server)
     client.create_bucket(Bucket="failures")
@@ -480,7 +479,6 @@ def test_logs_in_a_bucket_are_read_beside_their_dumps(server, tmp_path):
     assert finding["dump"].startswith("s3://failures/kv/module_0001.")
     alone = call("oom", "s3://failures/kv/stderr.txt", "--format", "json")
     assert [None] == [one["dump"] for one in json.loads(alone.out)["findings"] if one["is_failure"]]
-    warehouse = tmp_path / "warehouse.duckdb"
     assert 0 == call("ingest", "s3://failures/kv", "--warehouse", warehouse).code
     assert [("stderr.txt", True)] == rows(
         warehouse, "SELECT log_path, is_reproduced FROM marts.oom_v1 WHERE is_failure"

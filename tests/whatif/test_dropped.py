@@ -1,17 +1,19 @@
 """Programs compiled again with less, or with a donation: the compiler's bytes lie between the bounds."""
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 
-from bufferhouse.ingest.in_memory import in_memory
 from bufferhouse.report.whatif.text import capacity_said
 from bufferhouse.whatif.edits import read_edit
 from bufferhouse.whatif.fitting import fit
 from bufferhouse.whatif.outcome import Outcome, before, compute
 from bufferhouse.whatif.plan import NoCandidate, Plan
-from bufferhouse.whatif.space import Space, read_space
+from bufferhouse.whatif.space import Space, read_spaces
 from tests.command_line import CHECKOUT, call
+from tests.warehouses import asked
 
 DROPPED = CHECKOUT / "tests" / "data" / "dropped"
 RESULTS = {"sort": [1], "dots": [0], "loop": [0], "chain": [0, 2], "grad": [1], "momentum": [0]}
@@ -24,14 +26,20 @@ REMOVED = {"middle": ["sort.0"], "mask": ["while.24{1}", "while.24{2}"], "table"
 
 
 @pytest.fixture(scope="module")
-def spaces() -> dict[tuple[str, str], Space]:
+def programs(blank_warehouse, tmp_path_factory) -> Path:
+    """A warehouse with a run for each build. To be read, never written."""
+    path = Path(shutil.copy(blank_warehouse, tmp_path_factory.mktemp("dropped") / "w.duckdb"))
+    assert 0 == call("ingest", DROPPED, "--warehouse", path).code
+    return path
+
+
+@pytest.fixture(scope="module")
+def spaces(programs) -> dict[tuple[str, str], Space]:
     """The default memory space of each program, by build and name."""
-    found = {}
-    for build in ("cpu", "tpu"):
-        with in_memory([str(DROPPED / build)]) as con:
-            for name, dump_id in con.execute("SELECT program_name, dump_id FROM marts.observations_v2").fetchall():
-                found[build, name.removeprefix("jit_")] = read_space(con, dump_id)
-    return found
+    with asked(programs) as con:
+        dumps = con.execute("SELECT run_name, program_name, dump_id FROM marts.observations_v2").fetchall()
+        read = read_spaces(con, [dump_id for *_, dump_id in dumps])
+    return {(build, name.removeprefix("jit_")): read[dump_id] for build, name, dump_id in dumps}
 
 
 def check(found: Outcome, truth: Space) -> None:
@@ -105,11 +113,11 @@ def test_a_donation_that_jax_may_use_for_other_dimensions_is_not_said_to_be_igno
     assert found.bound_bytes <= capacity
 
 
-def test_fewer_edits_that_may_fit_are_not_ruled_out(spaces):
+def test_fewer_edits_that_may_fit_are_not_ruled_out(programs, spaces):
     """Donated, a cache needs no copy: the donation alone fits, though a copy beside it would not."""
     capacity = 400_000
     assert capacity > spaces["tpu", "cache_donated"].reserved_bytes
-    words = ("whatif", "jit_cache", "--from", DROPPED / "tpu", "--fit", capacity)
+    words = ("whatif", "jit_cache", "--warehouse", programs, "--fit", capacity)
     said = "with 2 edits. No set of fewer values is sure to; some may, where the compiler does better"
     assert said in " ".join(call(*words).out.split())
     found = json.loads(call(*words, "--format", "json").out)["fit"]
@@ -126,10 +134,10 @@ def test_what_a_conditional_reads_is_no_result(spaces):
         assert space.reserved_bytes // 2 < found.reserved_low_bytes <= found.reserved_high_bytes
 
 
-def test_what_may_fit_is_neither_promised_nor_refused():
+def test_what_may_fit_is_neither_promised_nor_refused(programs):
     """Without its second result the first takes 786,448 B: no set of edits was said to fit. The second does not fit."""
     for program, means, capacity in (("sort_all", "free", 790_000), ("base", "donate", 800_000)):
-        words = ("--fit", capacity, "--means", means, "--from", DROPPED / "cpu")
+        words = ("--fit", capacity, "--means", means, "--run", "cpu", "--warehouse", programs)
         outcome = call("whatif", f"jit_{program}", *words)
         said = f"No set of edits is sure to fit into {capacity_said(capacity)}; some may, "
         assert (1, True) == (outcome.code, said in outcome.out), outcome.out

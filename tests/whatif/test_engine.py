@@ -17,7 +17,6 @@ from bufferhouse.whatif.plan import NoCandidate, Plan
 from bufferhouse.whatif.ranking import rank
 from bufferhouse.whatif.slots import lower_bound, timeline
 from bufferhouse.whatif.space import Space, read_space, read_spaces
-from tests.samples import unpack
 from tests.whatif.arenas import (
     ALIGNMENT,
     LAST,
@@ -31,7 +30,23 @@ from tests.whatif.arenas import (
     taken_edits,
 )
 
+FLEET = CHECKOUT / "examples" / "fleet"
 KINDS = {"free", "remove", "donate", "shrink", "unpad", "remat", "offload", "shard"}
+
+
+def arenas(count: int, at_length: int) -> pytest.MarkDecorator:
+    """How many random arenas a test looks at; `make soak` looks at more."""
+    return pytest.mark.parametrize("count", [count, pytest.param(at_length, marks=pytest.mark.soak)])
+
+
+@pytest.fixture(scope="module")
+def spaces() -> list[tuple[str, Space]]:
+    """The spaces of real programs, of a TPU and of a CPU, each with its target."""
+    runs = ("tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33", "jaxlib-0.10.0")
+    with in_memory([str(FLEET / run) for run in runs], with_logs=False) as con:
+        dumps = con.execute("SELECT DISTINCT dump_id, compile_target FROM marts.observations_v2").fetchall()
+        read = read_spaces(con, [dump_id for dump_id, _ in dumps])
+    return [(target, read[dump_id]) for dump_id, target in dumps]
 
 
 def check(seed: int) -> set[str]:
@@ -73,10 +88,11 @@ def test_without_a_value_the_next_moment_is_the_highest(make):
             assert expected == moments.without(row), (seed, row)
 
 
-def test_no_edit_is_worth_more_than_the_value():
+@arenas(100, at_length=300)
+def test_no_edit_is_worth_more_than_the_value(count):
     """Slots that lie on others anywhere: a smaller value takes off no more than its bytes, and never more than none."""
     kept = 0
-    for seed in range(300):
+    for seed in range(count):
         random_ = random.Random(seed)
         space = crowded_space(random_)
         gone: dict[str, Bytes] = {}  # by the value that is removed
@@ -88,14 +104,15 @@ def test_no_edit_is_worth_more_than_the_value():
             assert without.arena_low_bytes <= found.arena_low_bytes, (seed, edit)
             assert found.occupied_bytes <= found.arena_high_bytes
             kept += 1
-    assert kept > 300
+    assert kept > count
 
 
+@arenas(40, at_length=100)
 @pytest.mark.parametrize("make", [random_space, crowded_space])
-def test_what_leaves_the_device_takes_nothing_there_and_once_on_the_host(make):
+def test_what_leaves_the_device_takes_nothing_there_and_once_on_the_host(make, count):
     """No offload takes more than before, whoever goes on in the bytes; the host holds each byte of a moment once."""
     moved = 0
-    for seed in range(100):
+    for seed in range(count):
         random_ = random.Random(seed)
         space = make(random_)
         c, peak, host = space.columns, before(space).occupied_bytes, {at: set() for at in range(-1, LAST + 2)}
@@ -118,13 +135,14 @@ def test_what_leaves_the_device_takes_nothing_there_and_once_on_the_host(make):
                 host[at] |= {(place, offset + byte) for byte in range(c["size_bytes"][row])}
         assert max(map(len, host.values())) == plan.host_bytes, seed
         moved += plan.host_bytes > 0
-    assert moved > 50
+    assert moved > count // 2
 
 
-def test_groups_and_sizes_come_to_the_same_in_any_order():
+@arenas(20, at_length=60)
+def test_groups_and_sizes_come_to_the_same_in_any_order(count):
     """What names one value comes before groups; of two sizes of a value the padding comes last."""
     done = 0
-    for seed in range(60):
+    for seed in range(count):
         random_ = random.Random(seed)
         space = random_space(random_)
         possible = possible_edits(space, random_)
@@ -143,7 +161,7 @@ def test_groups_and_sizes_come_to_the_same_in_any_order():
                     found.add((after_them.after, tuple(sorted(map(str, after_them.applied)))))
             assert 1 == len(found), (seed, edits)
             done += None not in found
-    assert done > 100
+    assert done > count
 
 
 def test_dimensions_are_named_by_their_sizes_in_the_dump():
@@ -201,20 +219,16 @@ def check_combination(space, random_: random.Random, seed: int) -> None:
             assert {max(map(len, alive(space, edits).values()))} == found, (seed, edits)
 
 
-def test_edits_are_what_brute_force_finds():
+@arenas(15, at_length=1_000)
+def test_edits_are_what_brute_force_finds(count):
     """Random arenas with slots in the place of others: all kinds of edit, alone and together."""
-    assert set().union(*map(check, range(40))) == KINDS
+    assert set().union(*map(check, range(count))) == KINDS
 
 
-@pytest.mark.soak
-def test_edits_are_what_brute_force_finds_in_a_thousand_arenas():
-    """The same, at length."""
-    assert set().union(*map(check, range(1_000))) == KINDS
-
-
-def test_any_schedule_needs_what_one_instruction_needs():
+@arenas(20, at_length=60)
+def test_any_schedule_needs_what_one_instruction_needs(count):
     """The bound of `reschedule` is what is always there, and the most that one instruction needs, writing in place."""
-    for seed in range(60):
+    for seed in range(count):
         space = random_space(random.Random(seed))
         outcome = compute(space, [Edit("reschedule")])
         assert outcome.after.occupied_bytes <= outcome.before.occupied_bytes, seed
@@ -363,18 +377,26 @@ def test_an_output_that_is_no_longer_returned_is_not_read_by_what_returns_it():
     assert 32 == compute(space, [Edit("free", "v1"), Edit("remove", "v2")]).after.other_bytes
 
 
-def test_the_best_edits_are_those_of_the_whole_ranking(corpus, tmp_path):
-    """What a value can be worth besides its slot is thought of before the search ends: its place in a table."""
-    unpack(corpus / "builds" / "jaxlib-0.10.0.tar.gz", tmp_path)
-    with in_memory([str(tmp_path)]) as con:
-        dumps = con.execute("SELECT DISTINCT dump_id FROM marts.observations_v2 ORDER BY 1").fetchall()
-        read = read_spaces(con, [dump_id for (dump_id,) in dumps])
-    spaces = [space for space in read.values() if space.has_live_ranges]
+def check_ranking(spaces: list[Space]) -> None:
+    spaces = [space for space in spaces if space.has_live_ranges]
     assert len(spaces) > 10
     for space in spaces:
         worths = [one.worth_bytes for one in rank(space, most=100_000).worths]
         for most in (1, 8, 20):
             assert worths[:most] == [one.worth_bytes for one in rank(space, most=most).worths]
+
+
+def test_the_best_edits_are_those_of_the_whole_ranking(spaces):
+    """What a value can be worth besides its slot is thought of before the search ends: its place in a table."""
+    check_ranking([space for _, space in spaces])
+
+
+@pytest.mark.soak
+def test_the_best_edits_of_a_build_are_those_of_the_whole_ranking(corpus):
+    """The same, of all programs of a build."""
+    with in_memory([str(corpus / "builds" / "jaxlib-0.10.0.tar.gz")]) as con:
+        dumps = con.execute("SELECT DISTINCT dump_id FROM marts.observations_v2").fetchall()
+        check_ranking([*read_spaces(con, [dump_id for (dump_id,) in dumps]).values()])
 
 
 def test_a_ranking_knows_the_table_of_results():
@@ -387,13 +409,8 @@ def test_a_ranking_knows_the_table_of_results():
         assert worth == outcome.before.occupied_bytes - outcome.after.occupied_bytes, edit
 
 
-def test_nobody_is_advised_to_edit_what_nobody_can():
+def test_nobody_is_advised_to_edit_what_nobody_can(spaces):
     """Nobody offloads or computes again a table of addresses, as `copy-start` returns, nor moves what the host has."""
-    fleet, runs = CHECKOUT / "examples" / "fleet", ("tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33", "jaxlib-0.10.0")
-    with in_memory([str(fleet / run) for run in runs], with_logs=False) as con:
-        dumps = con.execute("SELECT DISTINCT dump_id, compile_target FROM marts.observations_v2").fetchall()
-        read = read_spaces(con, [dump_id for dump_id, _ in dumps])
-    spaces = [(target, read[dump_id]) for dump_id, target in dumps]
     ranked = [(target, space, one.applied) for target, space in spaces for one in rank(space).worths]
     assert {"tpu"} == {target for target, _, applied in ranked if applied.edit.kind == "offload"}
     assert [] == [applied for _, space, applied in ranked if space.columns["is_tuple"][applied.row]]
@@ -409,13 +426,10 @@ def test_what_a_device_has_on_the_host_is_not_offloaded():
         compute(space, [Edit("offload", space.name(row), window=1)])
 
 
-def test_who_reads_what_is_read_from_the_dump():
+def test_who_reads_what_is_read_from_the_dump(spaces):
     """All that a program computes an output from comes before it, and its results are in their order."""
-    with in_memory([str(CHECKOUT / "examples" / "fleet" / "jaxlib-0.10.0")], with_logs=False) as con:
-        dumps = con.execute("SELECT dump_id FROM staging.dumps").fetchall()
-        spaces = read_spaces(con, [dump_id for (dump_id,) in dumps]).values()
     behind = 0
-    for space in spaces:
+    for space in [space for target, space in spaces if target == "cpu"]:
         c = space.columns
         assert sorted({*space.results.values()}) == [*range(len({*space.results.values()}))]
         for output in space.outputs:

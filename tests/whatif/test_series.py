@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -92,10 +94,23 @@ def written(folder, sizes: list[int]) -> None:
         (folder / name).write_bytes(dump_text(slots, headers))
 
 
-def test_the_verb_says_what_is_measured_and_what_not(tmp_path):
+def loaded(warehouse: Path, folder: Path) -> Path:
+    """A warehouse without rows, when the dumps of a folder were ingested."""
+    assert 0 == call("ingest", folder, "--warehouse", warehouse).code
+    return warehouse
+
+
+@pytest.fixture(scope="module")
+def measured(blank_warehouse, tmp_path_factory) -> Path:
+    """A warehouse with dumps of three sizes, each in a run of its own. To be read, never written."""
+    folder = tmp_path_factory.mktemp("measured")
+    written(folder / "dumps", [2, 4, 8])
+    return loaded(Path(shutil.copy(blank_warehouse, folder / "w.duckdb")), folder / "dumps")
+
+
+def test_the_verb_says_what_is_measured_and_what_not(measured):
     """From dumps of three sizes: points, pieces, the largest that fits; a number outside is not guessed."""
-    written(tmp_path, [2, 4, 8])
-    words = ("fits", "jit_f", "--capacity", "200B", "--from", tmp_path, "--at", 6, "--at", 16)
+    words = ("fits", "jit_f", "--capacity", "200B", "--warehouse", measured, "--at", 6, "--at", 16)
     found = json.loads(call(*words, "--format", "json").out)
     [series] = found["series"]
     assert [2, 4, 6, 8, 16] == [point["number"] for point in series["points"]]
@@ -112,10 +127,9 @@ def test_the_verb_says_what_is_measured_and_what_not(tmp_path):
     assert "The next measured, 8, takes 56 B too much." in text
 
 
-def test_where_nothing_fits_what_is_short_is_told_once(tmp_path):
+def test_where_nothing_fits_what_is_short_is_told_once(measured):
     """The smallest point says by how much."""
-    written(tmp_path, [2, 4, 8])
-    said = call("fits", "jit_f", "--capacity", "60B", "--from", tmp_path).out
+    said = call("fits", "jit_f", "--capacity", "60B", "--warehouse", measured).out
     assert "No measured point fits.\nThe smallest measured, 2, takes 4 B too much.\n" in said
     assert 1 == said.count("too much")
 
@@ -141,60 +155,66 @@ def test_what_was_compiled_for_another_chip_says_so(tmp_path):
 
 def test_a_gpu_holds_several_memory_spaces_in_one_memory(tmp_path):
     """What lies in spaces of its own beside space 0 must fit into it, too: not what lies on the host."""
-    written(tmp_path, [2, 4])
-    for folder in tmp_path.iterdir():
-        size = 16 * int(folder.name[1:])
-        slots = [Slot(0, 2, 0, size, n, f"f32[{size // 16},4]{{1,0}}") for n in range(4)]
-        shape = f"f32[{size // 16},4]"
-        headers = [
-            f", parameter 0, shape |{shape}| at ShapeIndex {{}}",
-            f", output shape is |{shape}|, maybe-live-out",
-            *(f", color {color}, preallocated-temp" for color in (1, 5)),
-        ]
-        [dump] = folder.iterdir()
-        dump.write_bytes(dump_text(slots, headers))
-    for target, each in ((".sm_9.0_gpu_", 48), (".cpu_", 64), (".cl_853872983.", 32)):
-        for dump in list(tmp_path.rglob("*.txt")):
-            dump.rename(dump.with_name(re.sub(r"(?<=jit_f).*(?=after)", target, dump.name)))
-        words = ("fits", "jit_f", "--capacity", "128B", "--from", tmp_path)
-        [series] = json.loads(call(*words, "--format", "json").out)["series"]
-        assert [2 * each, 4 * each] == [point["reserved_bytes"] for point in series["points"]]
-        assert {48: 2, 64: 2, 32: 4}[each] == series["largest_measured"]
-        assert (each > 32) == series["has_other_spaces"]
-        assert (each > 32) == ("of all memory spaces in the memory of the device" in call(*words).out)
+    for target in (".sm_9.0_gpu_", ".cpu_", ".cl_853872983."):
+        written(tmp_path / target[1:3], [2, 4])
+        for folder in (tmp_path / target[1:3]).iterdir():
+            size = 16 * int(folder.name[1:])
+            slots = [Slot(0, 2, 0, size, n, f"f32[{size // 16},4]{{1,0}}") for n in range(4)]
+            shape = f"f32[{size // 16},4]"
+            headers = [
+                f", parameter 0, shape |{shape}| at ShapeIndex {{}}",
+                f", output shape is |{shape}|, maybe-live-out",
+                *(f", color {color}, preallocated-temp" for color in (1, 5)),
+            ]
+            [dump] = folder.iterdir()
+            dump.write_bytes(dump_text(slots, headers))
+            dump.rename(dump.with_name(dump.name.replace(".cpu_", target)))
+    words = ("fits", "jit_f", "--capacity", "128B", "--from", tmp_path)
+    found = {one["compile_target"]: one for one in json.loads(call(*words, "--format", "json").out)["series"]}
+    text = {part.partition(":")[0]: part for part in re.split("(?m)^jit_f, ", call(*words).out)[1:]}
+    expected = {"sm_9.0": (48, 2, True), "cpu": (64, 2, True), "tpu": (32, 4, False)}
+    assert found.keys() == text.keys() == expected.keys()
+    for target, (each, largest, has_other_spaces) in expected.items():
+        assert [2 * each, 4 * each] == [point["reserved_bytes"] for point in found[target]["points"]]
+        assert (largest, has_other_spaces) == tuple(
+            found[target][key] for key in ("largest_measured", "has_other_spaces")
+        )
+        assert has_other_spaces == ("of all memory spaces in the memory of the device" in text[target])
 
 
-def test_what_a_runtime_keeps_of_a_gpu_is_not_known(tmp_path):
+def test_what_a_runtime_keeps_of_a_gpu_is_not_known(measured):
     """A chip without a known reserve is named with the whole of its memory, which no program has."""
-    written(tmp_path, [2, 4])
     for chip, is_told in (("h100", True), ("v5e", False)):
-        words = ("fits", "jit_f", "--chip", chip, "--from", tmp_path)
+        words = ("fits", "jit_f", "--chip", chip, "--warehouse", measured)
         assert is_told == ("--capacity takes the size that programs have." in call(*words).out.replace("\n", " "))
         assert is_told == bool(json.loads(call(*words, "--format", "json").out)["capacity_note"])
 
 
-def test_each_device_has_series_of_its_own(tmp_path):
+def test_each_device_has_series_of_its_own(warehouse, tmp_path):
     """Another chip places and pads otherwise: no point of it is measured for the one that is asked for."""
-    written(tmp_path, [2, 4, 8])
-    for folder in tmp_path.iterdir():
+    dumps = tmp_path / "dumps"
+    written(dumps, [2, 4, 8])
+    for folder in dumps.iterdir():
         device = "TPU v6 lite" if folder.name == "b4" else "TPU v5e"
         (folder / "run.json").write_text(json.dumps({"device_kind": device}))
         for dump in folder.glob("*.txt"):
             dump.rename(dump.with_name(dump.name.replace(".cpu_", ".cl_853872983.")))
-    words = ("fits", "jit_f", "--capacity", "200B", "--from", tmp_path, "--format", "json")
+    loaded(warehouse, dumps)
+    words = ("fits", "jit_f", "--capacity", "200B", "--warehouse", warehouse, "--format", "json")
     [series] = json.loads(call(*words).out)["series"]
     assert ("TPU v5e", [2, 8]) == (series["device_kind"], [one["number"] for one in series["points"]])
     for chip, is_told in (("v6e", True), ("v5e", False)):
-        said = call("fits", "jit_f", "--chip", chip, "--from", tmp_path).out
+        said = call("fits", "jit_f", "--chip", chip, "--warehouse", warehouse).out
         assert "jit_f, tpu, TPU v5e: N in f32[N,4]" in said
         assert is_told == (f"Compiled for TPU v5e: a compiler for {chip} places and pads otherwise." in said)
 
 
-def test_points_with_and_without_donation_are_told(tmp_path):
+def test_points_with_and_without_donation_are_told(measured, tmp_path):
     """A donated argument saves its bytes at one point alone: that is no property of the number."""
+    words = ("fits", "jit_f", "--capacity", "200B")
+    assert "donated" not in call(*words, "--warehouse", measured).out
     written(tmp_path, [2, 4, 8])
-    words = ("fits", "jit_f", "--capacity", "200B", "--from", tmp_path)
-    assert "donated" not in call(*words).out
+    words = (*words, "--from", tmp_path)
     [dump] = (tmp_path / "b8").iterdir()
     dump.write_text(dump.read_text().replace("at ShapeIndex {}:", "at ShapeIndex {}, maybe-live-out:", 1))
     assert "Arguments are donated at 8 alone: the other points would take other bytes with that." in call(*words).out
@@ -202,28 +222,31 @@ def test_points_with_and_without_donation_are_told(tmp_path):
     assert [8] == series["donated"]
 
 
-def test_points_of_several_compilers_are_told(tmp_path):
+def test_points_of_several_compilers_are_told(measured, tmp_path):
     """What differs between them may be the compiler, and not the number."""
+    words = ("fits", "jit_f", "--capacity", "200B")
+    told = json.loads(call(*words, "--warehouse", measured, "--format", "json").out)
+    assert [[""]] == [one["compilers"] for one in told["series"]]
     written(tmp_path, [2, 4, 8])
-    words = ("fits", "jit_f", "--capacity", "200B", "--from", tmp_path)
-    assert [[""]] == [one["compilers"] for one in json.loads(call(*words, "--format", "json").out)["series"]]
     for size, version in ((2, "0.9.0"), (4, "0.10.0")):
         about = {"compiler": "jaxlib", "compiler_version": version}
         (tmp_path / f"b{size}" / "run.json").write_text(json.dumps(about))
     told = "The points are of several compilers: one that is not known, jaxlib 0.10.0, jaxlib 0.9.0. "
-    assert told in call(*words).out.replace("\n", " ")
+    assert told in call(*words, "--from", tmp_path).out.replace("\n", " ")
 
 
-def test_no_measured_point_fits_that_its_compiler_refused(tmp_path):
+def test_no_measured_point_fits_that_its_compiler_refused(warehouse, tmp_path):
     """Ahead of time a program of a v4 gets less than the chip has: files beside the dump say that it did not fit."""
-    written(tmp_path, [2, 4, 8])
-    for folder in tmp_path.iterdir():
+    dumps = tmp_path / "dumps"
+    written(dumps, [2, 4, 8])
+    for folder in dumps.iterdir():
         (folder / "run.json").write_text('{"device_kind": "TPU v4"}')
         [dump] = folder.glob("*.txt")
         dump.rename(dump.with_name(dump.name.replace(".cpu_", ".cl_853872983.")))
         if folder.name == "b8":
             (folder / "module_0001.jit_f.cl_853872983.oom_intermediate_module.txt").write_text("HloModule jit_f")
-    words = ("fits", "jit_f", "--chip", "v4", "--from", tmp_path)
+    loaded(warehouse, dumps)
+    words = ("fits", "jit_f", "--chip", "v4", "--warehouse", warehouse)
     text, less = call(*words).out, "Their compiler refused 8, though less than this is reserved.\n"
     assert f"{less}The largest measured that fits is 4.\n" in text
     assert "may fit" not in text
@@ -232,7 +255,7 @@ def test_no_measured_point_fits_that_its_compiler_refused(tmp_path):
     assert (4, None, 8, None, [8]) == tuple(series[key] for key in keys)
     assert ["measured", "measured", "measured, but refused"] == [point["how"] for point in series["points"]]
     # Of another memory it is not known.
-    text = call("fits", "jit_f", "--capacity", "30GiB", "--from", tmp_path).out
+    text = call("fits", "jit_f", "--capacity", "30GiB", "--warehouse", warehouse).out
     assert f"{less}The largest measured, 8, fits; nothing larger was measured." in text
 
 
@@ -246,10 +269,9 @@ def test_no_measured_point_fits_that_its_compiler_refused(tmp_path):
         (["jit_f", "--chip", "v5e", "--run", "b2"], "no two programs named 'jit_f' differ in one number of"),
     ],
 )
-def test_a_wrong_call_says_the_way_out(tmp_path, words: list[str], message: str):
+def test_a_wrong_call_says_the_way_out(measured, words: list[str], message: str):
     """Exit 2, and what is expected."""
-    written(tmp_path, [2, 4])
-    outcome = call("fits", *words, "--from", tmp_path)
+    outcome = call("fits", *words, "--warehouse", measured)
     assert (2, "") == (outcome.code, outcome.out)
     assert message in outcome.err
 

@@ -4,7 +4,7 @@ import pytest
 
 from bufferhouse.ingest.in_memory import in_memory
 from tests.command_line import CHECKOUT
-from tests.whatif.truth import REASONS, line, pairs, unpacked
+from tests.whatif.truth import BUILDS, REASONS, line, pairs, unpacked
 
 pytestmark = pytest.mark.corpus
 PAGE = CHECKOUT / "docs" / "whatif.md"
@@ -14,7 +14,7 @@ PAGE = CHECKOUT / "docs" / "whatif.md"
 def found(corpus, tmp_path_factory):
     """All pairs of the corpus, with the edits that say their change."""
     folder = unpacked(tmp_path_factory.mktemp("whatif"))
-    with in_memory([str(folder)]) as con:
+    with in_memory([str(folder / build) for build in BUILDS]) as con:
         return pairs(con, folder)
 
 

@@ -19,7 +19,7 @@ from bufferhouse.tabulate.shape import parse_shape
 from bufferhouse.whatif.edits import Edit, read_edit
 from bufferhouse.whatif.outcome import Bytes, Outcome, before, compute
 from bufferhouse.whatif.plan import NoCandidate, Plan
-from bufferhouse.whatif.space import Space, array_shape, read_space
+from bufferhouse.whatif.space import Space, array_shape, read_spaces
 from tests.command_line import CHECKOUT
 from tests.samples import unpack
 
@@ -60,12 +60,13 @@ def unpacked(folder: Path) -> Path:
 
 def pairs(con: duckdb.DuckDBPyConnection, folder: Path) -> list[Pair]:
     """All pairs, each with the edits of its change applied to the program before it."""
-    found = []
+    found, dumps = [], _main_dumps(con)
+    read = read_spaces(con, [dump_id for dump_id, _ in dumps.values()])
     for build in BUILDS:
         for about in sorted((folder / build).glob("*/pair.json")):
             facts = json.loads(about.read_text())
-            sides = [_dump(con, f"{build}/{about.parent.name}/{side}") for side in ("base", "variant")]
-            space, truth = (read_space(con, dump_id) for dump_id, _ in sides)
+            sides = [dumps[str(about.parent / side)] for side in ("base", "variant")]
+            space, truth = (read[dump_id] for dump_id, _ in sides)
             edits = edits_of(about.parent.name, facts, space, *(signature for _, signature in sides))
             try:
                 outcome, refusal = (compute(space, edits), None) if edits else (None, "no edit says it")
@@ -75,16 +76,14 @@ def pairs(con: duckdb.DuckDBPyConnection, folder: Path) -> list[Pair]:
     return found
 
 
-def _dump(con: duckdb.DuckDBPyConnection, folder: str) -> tuple[int, str]:
-    """The main program of a folder: the largest text of those that were compiled there."""
+def _main_dumps(con: duckdb.DuckDBPyConnection) -> dict[str, tuple[int, str]]:
+    """The main program of each folder, with its signature: the largest text of those that were compiled there."""
     rows = con.execute(
-        "SELECT o.dump_id, ANY_VALUE(d.entry_signature) FROM staging.observations AS o"
-        " INNER JOIN staging.dumps AS d ON o.dump_id = d.dump_id INNER JOIN raw.runs AS r ON o.run_id = r.run_id"
-        " WHERE contains(r.root || '/' || o.relative_path, $folder || '/')"
-        " GROUP BY o.dump_id ORDER BY MAX(d.text_bytes) DESC",
-        {"folder": folder},
+        "SELECT parse_dirpath(r.root || '/' || o.relative_path), d.dump_id, d.entry_signature"
+        " FROM staging.observations AS o INNER JOIN staging.dumps AS d ON o.dump_id = d.dump_id"
+        " INNER JOIN raw.runs AS r ON o.run_id = r.run_id ORDER BY d.text_bytes"
     ).fetchall()
-    return rows[0]
+    return {folder: about for folder, *about in rows}
 
 
 def edits_of(name: str, facts: dict, space: Space, before_signature: str, after_signature: str) -> list[Edit]:
