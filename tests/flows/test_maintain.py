@@ -206,16 +206,42 @@ def test_every_parameter_is_described(call):
     assert ([], []) == (undescribed, call.parameters.required)
 
 
+@pytest.fixture
+def deployed(monkeypatch):
+    """Return what lets flows be started by a deployment of a configuration."""
+
+    def serve(conf) -> None:
+        monkeypatch.setattr(callers, "_is_deployed", lambda: True)
+        monkeypatch.setenv(callers.SERVED, callers.served(load(conf), []))
+
+    return serve
+
+
 def test_the_target_that_a_deployment_may_choose_is_the_configured_one(
-    prefect_server, warehouse, tmp_path, monkeypatch
+    prefect_server, warehouse, tmp_path, monkeypatch, deployed
 ):
     """It lies beside the configuration, wherever `serve` was started."""
     conf = tmp_path / "bufferhouse.toml"
     conf.write_text(f"warehouse.path = '{warehouse}'\nreport.target = 'pages'\n")
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    monkeypatch.setattr(callers, "_is_deployed", lambda: True)
-    monkeypatch.setenv(callers.SERVED, callers.served(load(conf), []))
+    deployed(conf)
     state = site(target="pages", history=False, return_state=True)
     assert ("COMPLETED", f"file://{tmp_path}/pages/index.html") == (state.type.value, state.message)
     assert [] == list((tmp_path / "elsewhere").iterdir())
+
+
+def test_a_flow_run_of_another_configuration_says_what_two_machines_need(prefect_server, tmp_path, deployed):
+    """Two that serve on one Prefect server make the same deployments, each with the path and the --set of its own."""
+    conf = tmp_path / "bufferhouse.toml"
+    conf.touch()
+    deployed(conf)
+    choices = {"config": "/elsewhere/bufferhouse.toml"}, {"settings": ["schedule.ingest=1h"]}
+    states = [fleet_report(**choice, return_state=True) for choice in choices]
+    both = "both need the same configuration, at the same path and with the same --set (docs/schedule.md)"
+    assert [("FAILED", True)] * 2 == [
+        (state.type.value, state.message.endswith(f"where two machines serve on one Prefect server, {both}"))
+        for state in states
+    ]
+    assert states[0].message.startswith(f"config: expected {conf}, found /elsewhere/bufferhouse.toml; ")
+    assert states[1].message.startswith("settings: expected one of ")
