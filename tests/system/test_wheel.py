@@ -60,42 +60,57 @@ def test_our_own_packages_are_imported_in_one_way():
     assert any(name.startswith("schemas") for module in MODULES for name in imports(module))
 
 
-@pytest.mark.parametrize(
-    ("module", "words"),
-    [("flows.ingest", ["--help"]), ("flows.health", ["--help"]), ("cli", ["ingest", "a", "--config", "b.toml"])],
-)
-def test_what_users_are_told_to_start_is_there(wheel, tmp_path, module: str, words: list[str]):
+# Runs modules of a wheel one after the other, each with words of its own, until one fails; without `site`, which would
+# find the checkout.
+_EACH = """
+import json, runpy, sys
+sys.path[:0] = json.loads(sys.argv[1])
+sys.path.remove("")
+for module, *words in json.loads(sys.argv[2]):
+    print("%%", flush=True)
+    sys.argv[1:] = words
+    try:
+        runpy.run_module(module, run_name="__main__")
+    except SystemExit as end:
+        if end.code:
+            raise
+"""
+
+
+def started(site: Path, folder: Path, *calls: list[object]) -> tuple[int, list[str]]:
+    """Start modules of a wheel, all in one process; return its exit code, and what each of them said."""
+    packages = json.dumps([str(site), sysconfig.get_path("purelib")])
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", _EACH, packages, json.dumps(calls, default=str)],
+        cwd=folder, env={"HOME": str(folder)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    return done.returncode, done.stdout.split("%%\n")[1:]
+
+
+def test_what_users_are_told_to_start_is_there(wheel, tmp_path):
     """A wheel has its flows below `bufferhouse`, and says so."""
-    code = (
-        f"import runpy, sys; sys.path[:0] = {[str(wheel), sysconfig.get_path('purelib')]!r}; sys.path.remove('');"
-        + (f"sys.argv[1:] = {words!r}; runpy.run_module('bufferhouse.{module}', run_name='__main__')")
-    )
-    done = subprocess.run([sys.executable, "-S", "-c", code], cwd=tmp_path, capture_output=True, text=True)
-    told = re.findall(r"python -m (\S+)", done.stdout + done.stderr)
-    assert [f"bufferhouse.{module}" if "flows" in module else "bufferhouse.flows.ingest"] == told
+    ingest, health = "bufferhouse.flows.ingest", "bufferhouse.flows.health"
+    bad_call = ["bufferhouse.cli", "ingest", "a", "--config", "b.toml"]
+    code, said = started(wheel, tmp_path, [ingest, "--help"], [health, "--help"], bad_call)
+    assert (2, [[ingest], [health], [ingest]]) == (code, [re.findall(r"python -m (\S+)", text) for text in said])
 
 
 @pytest.mark.slow
-def test_it_works_outside_the_checkout(tmp_path, example_warehouse):
+def test_it_works_outside_the_checkout(tmp_path):
     """Built by its backend and unpacked elsewhere, it ingests the seeds and answers as the checkout does."""
     (built,) = WheelBuilder(str(CHECKOUT)).build(directory=str(tmp_path), versions=["standard"])
     with zipfile.ZipFile(built) as archive:
         archive.extractall(tmp_path / "site")
     assert {"bufferhouse"} == {path.name for path in (tmp_path / "site").iterdir() if path.suffix != ".dist-info"}
-    packages = [str(tmp_path / "site"), sysconfig.get_path("purelib")]
-    # Without `site`, which would find the checkout.
-    code = f"import sys; sys.path[:0] = {packages!r}; sys.path.remove(''); from bufferhouse.cli import main; main()"
-
-    def installed(*words: object) -> str:
-        program = [sys.executable, "-S", "-c", code, *map(str, words)]
-        done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, env={"HOME": str(tmp_path)})
-        assert 0 == done.returncode, done.stderr
-        return done.stdout
-
-    seeds = CHECKOUT / "examples" / "fleet" / "seeds"
-    assert "5 new" in installed("ingest", seeds)
-    assert "5 of 5 dumps proved" in installed("verify")
-    own = tmp_path / "own.duckdb"
+    site, seeds, own = tmp_path / "site", CHECKOUT / "examples" / "fleet" / "seeds", tmp_path / "own.duckdb"
+    cli = "bufferhouse.cli"
+    code, said = started(site, tmp_path, [cli, "ingest", seeds], [cli, "verify"], [cli, "mcp", "--skill"])
+    assert 0 == code, said
+    assert "5 new" in said[0]
+    assert "5 of 5 dumps proved" in said[1]
+    assert call("mcp", "--skill").out == said[2]
     assert 0 == call("ingest", seeds, "--warehouse", own).code
-    assert json.loads(call("query", *PARAMETERS, "--warehouse", own).out) == json.loads(installed("query", *PARAMETERS))
-    assert installed("mcp", "--skill") == call("mcp", "--skill").out
+    # A process that is to be forked: no thread has begun in it.
+    code, (answered,) = started(site, tmp_path, [cli, "query", *PARAMETERS])
+    expected = json.loads(call("query", *PARAMETERS, "--warehouse", own).out)
+    assert (0, expected) == (code, json.loads(answered))
