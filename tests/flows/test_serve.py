@@ -47,8 +47,12 @@ SPLIT = CHECKOUT / "examples" / "fleet" / "jaxlib-0.10.0"
 
 @pytest.fixture(scope="module")
 def clock(prefect_server, tmp_path_factory):
-    """A served folder with two dumps of one run in it, on the server of the whole test run."""
-    clock = Clock(tmp_path_factory.mktemp("clock"), prefect_server.port, is_heard=True, auth=prefect_server.auth)
+    """A served folder with two dumps of one run in it, on the server of the whole test run.
+
+    The paths below it are as long as those of clusters' jobs: no socket can lie there.
+    """
+    folder = tmp_path_factory.mktemp("a-scratch-folder-of-a-job-" * 4)
+    clock = Clock(folder, prefect_server.port, is_heard=True, auth=prefect_server.auth)
     clock.config.write_text(CONFIG)
     write_dumps(clock.drop / "r1", [1, 2])
     clock.start()
@@ -179,7 +183,7 @@ def test_reports_and_maintenance_run_when_they_are_asked_for(clock):
 
 def test_strangers_are_refused(clock):
     """Requests without the authentication string, to a foreign name or of a foreign page, and sockets, are refused."""
-    assert [] == [what for what, is_held in answers(clock.port, clock.authentication) if not is_held]
+    assert [] == [what for what, is_held in answers(clock.port, clock.authentication, is_short=True) if not is_held]
 
 
 def test_a_caller_may_choose_no_place(clock):
