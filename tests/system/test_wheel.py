@@ -16,6 +16,7 @@ from bufferhouse.paths import CHECKOUT
 from docs.house import MODULES
 from tests.command_line import call
 
+OURS = "|".join(hatch_build.PACKAGES)
 PARAMETERS = ("--ask", "biggest_at_peak", "--format", "json")
 
 
@@ -37,12 +38,12 @@ def test_every_module_is_that_of_the_checkout(wheel):
     modules = list(wheel.rglob("*.py"))
     assert len(MODULES) == len(modules)
     for path in modules:
-        assert not re.search(rf"^\s*(?:from|import) (?:{'|'.join(hatch_build.PACKAGES)})\b", path.read_text(), re.M), path
+        assert not re.search(rf"^\s*(?:from|import) (?:{OURS})\b", path.read_text(), re.M), path
 
 
 def test_our_own_packages_are_imported_in_one_way():
     """By `from PACKAGE import`: what the wheel rewrites is all there is."""
-    plain = re.compile(rf"^\s*import\b.*\b(?:{'|'.join(hatch_build.PACKAGES)})\b", re.M)
+    plain = re.compile(rf"^\s*import\b.*\b(?:{OURS})\b", re.M)
     assert [] == [name for name, path in MODULES.items() if plain.search(path.read_text())]
     assert plain.search("    import ast, schemas.tables\n")
 
