@@ -125,8 +125,8 @@ def test_a_call_ends_in_its_time_and_the_server_lives_on(own_warehouse):
     async def script(client):
         return await refused(client, "query", sql=endless), await told(client, "query", sql="SELECT 1 AS one")
 
-    stopped, found = session(own_warehouse, script, "--timeout", 1)
-    assert "stopped after 1 s" in stopped
+    stopped, found = session(own_warehouse, script, "--timeout", 0.5)
+    assert "stopped after 0.5 s" in stopped
     assert [{"one": 1}] == found["rows"]
 
 

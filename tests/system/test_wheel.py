@@ -22,11 +22,12 @@ PARAMETERS = ("--ask", "biggest_at_peak", "--format", "json")
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> Path:
-    """The folder that an installer unpacks."""
+    """The folder that an installer unpacks, built by the wheel's backend."""
     folder = tmp_path_factory.mktemp("wheel")
-    staged = folder / "staged" / "bufferhouse"
-    hatch_build.stage(CHECKOUT, staged)
-    return staged.parent
+    (built,) = WheelBuilder(str(CHECKOUT)).build(directory=str(folder), versions=["standard"])
+    with zipfile.ZipFile(built) as archive:
+        archive.extractall(folder / "site")
+    return folder / "site"
 
 
 def test_every_module_is_that_of_the_checkout(wheel):
@@ -84,21 +85,17 @@ def test_what_users_are_told_to_start_is_there(wheel, tmp_path):
 
 
 @pytest.mark.slow
-def test_it_works_outside_the_checkout(tmp_path):
+def test_it_works_outside_the_checkout(wheel, tmp_path):
     """Built by its backend and unpacked elsewhere, it ingests the seeds and answers as the checkout does."""
-    (built,) = WheelBuilder(str(CHECKOUT)).build(directory=str(tmp_path), versions=["standard"])
-    with zipfile.ZipFile(built) as archive:
-        archive.extractall(tmp_path / "site")
-    assert {"bufferhouse"} == {path.name for path in (tmp_path / "site").iterdir() if path.suffix != ".dist-info"}
-    site, seeds, own = tmp_path / "site", CHECKOUT / "examples" / "fleet" / "seeds", tmp_path / "own.duckdb"
-    cli = "bufferhouse.cli"
-    code, said = started(site, tmp_path, [cli, "ingest", seeds], [cli, "verify"], [cli, "mcp", "--skill"])
+    assert {"bufferhouse"} == {path.name for path in wheel.iterdir() if path.suffix != ".dist-info"}
+    cli, seeds, own = "bufferhouse.cli", CHECKOUT / "examples" / "fleet" / "seeds", tmp_path / "own.duckdb"
+    code, said = started(wheel, tmp_path, [cli, "ingest", seeds], [cli, "verify"], [cli, "mcp", "--skill"])
     assert 0 == code, said
     assert "5 new" in said[0]
     assert "5 of 5 dumps proved" in said[1]
     assert call("mcp", "--skill").out == said[2]
     assert 0 == call("ingest", seeds, "--warehouse", own).code
     # A process that is to be forked: no thread has begun in it.
-    code, (answered,) = started(site, tmp_path, [cli, "query", *PARAMETERS])
+    code, (answered,) = started(wheel, tmp_path, [cli, "query", *PARAMETERS])
     expected = json.loads(call("query", *PARAMETERS, "--warehouse", own).out)
     assert (0, expected) == (code, json.loads(answered))
