@@ -4,8 +4,10 @@ import flows  # noqa: F401  first, since it sets the environment that Prefect re
 
 # isort: split
 
+import shutil
 from datetime import UTC, datetime, timedelta
 from operator import itemgetter
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -37,6 +39,20 @@ def query(warehouse, sql):
         return con.execute(sql).fetchall()
 
 
+@pytest.fixture(scope="module")
+def seeds_warehouse(fleet, tmp_path_factory):
+    """A warehouse of five dumps. To be copied, never written."""
+    path = tmp_path_factory.mktemp("seeds") / "seeds.duckdb"
+    assert 0 == run_ingest([str(fleet / "seeds")], path).exit_code
+    return path
+
+
+@pytest.fixture
+def five_dumps(seeds_warehouse, tmp_path):
+    """A warehouse of five dumps that the test may change."""
+    return Path(shutil.copy(seeds_warehouse, tmp_path / "five.duckdb"))
+
+
 def test_maintenance_prunes_compacts_proves_and_publishes(prefect_server, own_warehouse):
     """By the configuration or by parameters; the summary has the numbers of the warehouse."""
     runs = [name for (name,) in query(own_warehouse, "SELECT run_name FROM staging.runs ORDER BY started_at DESC")]
@@ -56,14 +72,14 @@ def test_maintenance_prunes_compacts_proves_and_publishes(prefect_server, own_wa
     )
 
 
-def test_what_does_not_prove_itself_is_not_published(prefect_server, own_warehouse):
+def test_what_does_not_prove_itself_is_not_published(prefect_server, five_dumps):
     """One wrong byte count: the flow run fails, names the dump, and readers keep what they have."""
-    ((dump_id,),) = query(own_warehouse, "SELECT MIN(dump_id) FROM raw.dumps")
-    query(own_warehouse, f"UPDATE raw.dumps SET text_bytes = text_bytes + 1 WHERE dump_id = {dump_id}")
-    state = maintain(warehouse=str(own_warehouse), compact_file=False, verify_sample=10**6, return_state=True)
+    ((dump_id,),) = query(five_dumps, "SELECT MIN(dump_id) FROM raw.dumps")
+    query(five_dumps, f"UPDATE raw.dumps SET text_bytes = text_bytes + 1 WHERE dump_id = {dump_id}")
+    state = maintain(warehouse=str(five_dumps), compact_file=False, verify_sample=10**6, return_state=True)
     assert "FAILED" == state.type.value
     assert f"dump {dump_id}: " in artifacts(state)["maintain-summary"]
-    assert not published_path(own_warehouse).exists()
+    assert not published_path(five_dumps).exists()
 
 
 def test_messages_that_do_not_prove_themselves_are_not_published(prefect_server, warehouse):
@@ -96,14 +112,14 @@ def events_of(state: State, name: str) -> list[dict]:
     return until(asked, f"an event {name}", 60)
 
 
-def test_a_failed_check_is_an_event_and_nothing_is_published(prefect_server, own_warehouse):
+def test_a_failed_check_is_an_event_and_nothing_is_published(prefect_server, five_dumps):
     """One byte too much in a balance: the flow run fails with the check's name, and tells whoever listens."""
-    ((dump_id,),) = query(own_warehouse, "SELECT MIN(dump_id) FROM intermediate.balances")
-    query(own_warehouse, f"UPDATE intermediate.balances SET slack_bytes = slack_bytes + 1 WHERE dump_id = {dump_id}")
-    state = maintain(warehouse=str(own_warehouse), compact_file=False, verify_sample=1, return_state=True)
+    ((dump_id,),) = query(five_dumps, "SELECT MIN(dump_id) FROM intermediate.balances")
+    query(five_dumps, f"UPDATE intermediate.balances SET slack_bytes = slack_bytes + 1 WHERE dump_id = {dump_id}")
+    state = maintain(warehouse=str(five_dumps), compact_file=False, verify_sample=1, return_state=True)
     assert ("FAILED", True) == (state.type.value, state.message.startswith("1 check failed: balances_close: "))
     assert "1" == figures(artifacts(state)["maintain-summary"])["checks failed"]
-    assert not published_path(own_warehouse).exists()
+    assert not published_path(five_dumps).exists()
     (told,) = events_of(state, FAILED_CHECK)
     assert ("balances_close", "error", True) == (told["check"], told["severity"], f"dump {dump_id}: " in told["first"])
 
@@ -160,11 +176,10 @@ def test_a_backfill_parses_again_by_date(prefect_server, own_warehouse):
     assert len(values) == query(own_warehouse, "SELECT COUNT(*) FROM raw.hlo_values")[0][0]
 
 
-def test_the_site_lies_in_its_folder_with_links_to_it(prefect_server, warehouse, fleet, tmp_path):
+def test_the_site_lies_in_its_folder_with_links_to_it(prefect_server, seeds_warehouse, tmp_path):
     """Under its former name, too: the index by a name that stays, a page of the day; the second pass writes nothing."""
-    assert 0 == run_ingest([str(fleet / "seeds")], warehouse).exit_code
     target = tmp_path / "reports"
-    given = {"warehouse": str(warehouse), "target": str(target), "url": "https://reports.example"}
+    given = {"warehouse": str(seeds_warehouse), "target": str(target), "url": "https://reports.example"}
     found = artifacts(site(**given, return_state=True, history=False))
     assert "[site](https://reports.example/index.html)" == found["site"]
     assert {"index.html", "fleet.html", "manifest.json"} <= {path.name for path in target.iterdir()}
