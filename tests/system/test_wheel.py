@@ -1,4 +1,7 @@
-"""The wheel: one package, which is the checkout's but for the lines that import its two packages at the top."""
+"""The wheel: one package, which is the checkout's but for the lines that import its two packages at the top.
+
+It makes its first warehouse where the locale is not UTF-8: to make all models takes seconds.
+"""
 
 import json
 import re
@@ -13,10 +16,14 @@ from hatchling.builders.wheel import WheelBuilder
 
 import hatch_build
 from bufferhouse.paths import CHECKOUT
+from bufferhouse.warehouse import address_of
+from bufferhouse.warehouse.open import reading
 from docs.house import MODULES
 from tests.command_line import call
 
 OURS = "|".join(hatch_build.PACKAGES)
+CLI = "bufferhouse.cli"
+ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 PARAMETERS = ("--ask", "biggest_at_peak", "--format", "json")
 
 
@@ -66,12 +73,12 @@ for module, *words in json.loads(sys.argv[2]):
 """
 
 
-def started(site: Path, folder: Path, *calls: list[object]) -> tuple[int, list[str]]:
+def started(site: Path, folder: Path, *calls: list[object], **variables: str) -> tuple[int, list[str]]:
     """Start modules of a wheel, all in one process; return its exit code, and what each of them said."""
     packages = json.dumps([str(site), sysconfig.get_path("purelib")])
     done = subprocess.run(
         [sys.executable, "-S", "-c", _EACH, packages, json.dumps(calls, default=str)],
-        cwd=folder, env={"HOME": str(folder)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        cwd=folder, env={"HOME": str(folder), **variables}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     return done.returncode, done.stdout.split("%%\n")[1:]
 
@@ -79,23 +86,44 @@ def started(site: Path, folder: Path, *calls: list[object]) -> tuple[int, list[s
 def test_what_users_are_told_to_start_is_there(wheel, tmp_path):
     """A wheel has its flows below `bufferhouse`, and says so."""
     ingest, health = "bufferhouse.flows.ingest", "bufferhouse.flows.health"
-    bad_call = ["bufferhouse.cli", "ingest", "a", "--config", "b.toml"]
+    bad_call = [CLI, "ingest", "a", "--config", "b.toml"]
     code, said = started(wheel, tmp_path, [ingest, "--help"], [health, "--help"], bad_call)
     assert (2, [[ingest], [health], [ingest]]) == (code, [re.findall(r"python -m (\S+)", text) for text in said])
 
 
+@pytest.fixture(scope="module")
+def elsewhere(wheel, tmp_path_factory) -> tuple[Path, list[str]]:
+    """A folder where a wheel has made two warehouses, on a machine whose locale is not UTF-8, and what it said."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    examples = CHECKOUT / "examples"
+    code, said = started(
+        wheel, folder, [CLI, "ingest", examples / "fleet" / "seeds"], [CLI, "verify"],
+        [CLI, "ingest", examples / "oom" / "libtpu-0.0.52" / "temps", "--warehouse", "temps.duckdb"], **ASCII,
+    )  # fmt: skip
+    assert 0 == code, said
+    return folder, said
+
+
 @pytest.mark.slow
-def test_it_works_outside_the_checkout(wheel, tmp_path):
+def test_it_works_outside_the_checkout(wheel, elsewhere, tmp_path):
     """Built by its backend and unpacked elsewhere, it ingests the seeds and answers as the checkout does."""
     assert {"bufferhouse"} == {path.name for path in wheel.iterdir() if path.suffix != ".dist-info"}
-    cli, seeds, own = "bufferhouse.cli", CHECKOUT / "examples" / "fleet" / "seeds", tmp_path / "own.duckdb"
-    code, said = started(wheel, tmp_path, [cli, "ingest", seeds], [cli, "verify"], [cli, "mcp", "--skill"])
-    assert 0 == code, said
+    folder, said = elsewhere
     assert "5 new" in said[0]
     assert "5 of 5 dumps proved" in said[1]
-    assert call("mcp", "--skill").out == said[2]
-    assert 0 == call("ingest", seeds, "--warehouse", own).code
-    # A process that is to be forked: no thread has begun in it.
-    code, (answered,) = started(wheel, tmp_path, [cli, "query", *PARAMETERS])
-    expected = json.loads(call("query", *PARAMETERS, "--warehouse", own).out)
-    assert (0, expected) == (code, json.loads(answered))
+    own = tmp_path / "own.duckdb"
+    assert 0 == call("ingest", CHECKOUT / "examples" / "fleet" / "seeds", "--warehouse", own).code
+    code, (skill, answered) = started(wheel, folder, [CLI, "mcp", "--skill"], [CLI, "query", *PARAMETERS])
+    assert (0, call("mcp", "--skill").out) == (code, skill)
+    assert json.loads(call("query", *PARAMETERS, "--warehouse", own).out) == json.loads(answered)
+
+
+@pytest.mark.slow
+def test_a_warehouse_and_its_answers_are_the_same_in_every_locale(wheel, elsewhere):
+    """Models that look for characters of XLA find them, and answers that are written to a file are in UTF-8."""
+    folder, _ = elsewhere
+    with reading(address_of(folder / "temps.duckdb")) as opened:
+        assert 4 == opened.con.execute("SELECT COUNT(*) FROM intermediate.trace_nodes").fetchall()[0][0]
+    words = ["SELECT chr(8594) || chr(252) AS words", "--format", "csv", "-o", "answer.csv"]
+    assert 0 == started(wheel, folder, [CLI, "query", *words], **ASCII)[0]
+    assert "words\n→ü\n" == (folder / "answer.csv").read_text(encoding="utf-8")
