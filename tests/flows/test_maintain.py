@@ -176,11 +176,19 @@ def test_a_backfill_parses_again_by_date(prefect_server, own_warehouse):
     assert len(values) == query(own_warehouse, "SELECT COUNT(*) FROM raw.hlo_values")[0][0]
 
 
-def test_the_site_lies_in_its_folder_with_links_to_it(prefect_server, seeds_warehouse, tmp_path):
-    """Under its former name, too: the index by a name that stays, a page of the day; the second pass writes nothing."""
-    target = tmp_path / "reports"
+@pytest.fixture(scope="module")
+def site_of_seeds(prefect_server, seeds_warehouse, tmp_path_factory):
+    """The folder of a site, and what the flow run left that wrote it. To be copied, never written: it has 300 pages."""
+    target = tmp_path_factory.mktemp("site") / "reports"
     given = {"warehouse": str(seeds_warehouse), "target": str(target), "url": "https://reports.example"}
-    found = artifacts(site(**given, return_state=True, history=False))
+    return target, artifacts(site(**given, return_state=True, history=False))
+
+
+def test_the_site_lies_in_its_folder_with_links_to_it(prefect_server, seeds_warehouse, site_of_seeds, tmp_path):
+    """Under its former name, too: the index by a name that stays, a page of the day; the second pass writes nothing."""
+    folder, found = site_of_seeds
+    target = shutil.copytree(folder, tmp_path / "reports")
+    given = {"warehouse": str(seeds_warehouse), "target": str(target), "url": "https://reports.example"}
     assert "[site](https://reports.example/index.html)" == found["site"]
     assert {"index.html", "fleet.html", "manifest.json"} <= {path.name for path in target.iterdir()}
     written = {path: path.stat().st_mtime_ns for path in target.rglob("*.*")}
@@ -233,16 +241,18 @@ def deployed(monkeypatch):
 
 
 def test_the_target_that_a_deployment_may_choose_is_the_configured_one(
-    prefect_server, warehouse, tmp_path, monkeypatch, deployed
+    prefect_server, seeds_warehouse, site_of_seeds, tmp_path, monkeypatch, deployed
 ):
     """It lies beside the configuration, wherever `serve` was started."""
     conf = tmp_path / "bufferhouse.toml"
-    conf.write_text(f"warehouse.path = '{warehouse}'\nreport.target = 'pages'\n")
+    conf.write_text(f"warehouse.path = '{seeds_warehouse}'\nreport.target = 'pages'\n")
+    shutil.copytree(site_of_seeds[0], tmp_path / "pages")
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     deployed(conf)
-    state = site(target="pages", history=False, return_state=True)
+    state = site(target="pages", return_state=True)
     assert ("COMPLETED", f"file://{tmp_path}/pages/index.html") == (state.type.value, state.message)
+    assert 1 == len(list(tmp_path.glob("pages/history/*.html")))
     assert [] == list((tmp_path / "elsewhere").iterdir())
 
 
