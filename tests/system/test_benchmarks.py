@@ -72,6 +72,12 @@ def test_siblings_are_those_of_distinct_contents(monkeypatch, tmp_path):
     assert [(6, 6, {})] * 2 == [(one.seen, one.new, one.warnings) for one in found.values()]
     assert 0 < found["all"].rows["alias_sets"] < found["all"].rows["heap_events"]
     assert 1 == len({(one.rows["dumps"], one.rows["hlo_values"], one.bytes) for one in found.values()})
+
+
+@pytest.mark.soak
+def test_siblings_are_measured(monkeypatch, tmp_path):
+    """A line for each number of siblings, below the heads."""
+    monkeypatch.setattr(siblings, "CORPUS", tmp_path)  # the committed protos
     assert 3 == len(siblings.table([1], 1).splitlines())
 
 
