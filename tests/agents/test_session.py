@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
 from tests.agents.sessions import refused, session, told, whole
-from tests.command_line import call, run
+from tests.command_line import call
 
 HOSTILE = ("DELETE FROM raw.dumps", "FROM read_csv('/etc/passwd')")  # many more in tests/attack/agents.py
 
@@ -26,15 +26,11 @@ def growth(example_warehouse):
         found["program"], before, after = most["program_name"], most["previous_run_name"], most["run_name"]
         found["pair"], found["change"] = (before, after), most["reserved_change_bytes"]
         found["compare"] = await whole(client, "compare", before=before, after=after)
-        found["explained"] = await whole(client, "explain_program", program=found["program"], run=after)
         (number,) = {
             one["program_id"] for one in found["compare"]["programs"] if one["program_name"] == found["program"]
         }
-        found["by_number"] = [
-            (await told(client, "explain_program", program=one, parts=["program_spaces"]))["answers"]
-            for one in (number, str(number))
-        ]
-        found["worth"] = await whole(client, "whatif", program=found["program"], run=after)
+        found["explained"] = await whole(client, "explain_program", program=number, run=after)
+        found["worth"] = await whole(client, "whatif", program=str(number), run=after)
         found["hostile"] = [await refused(client, "query", sql=sql) for sql in HOSTILE]
         found["counted"] = await told(client, "query", sql="SELECT COUNT(*) AS dumps FROM raw.dumps")
         found["catalog"] = [
@@ -64,7 +60,10 @@ def plain(found: dict) -> dict:
 
 
 def test_growth_is_followed_to_the_source_line(growth, example_warehouse):
-    """Every figure on the way is the command line's, and the line is one of the program's."""
+    """Every figure on the way is the command line's, and the line is one of the program's.
+
+    An agent asks for a program by its number, as list_programs gives it, or as a text; the command line by its name.
+    """
     before, after = growth["pair"]
     at = ("--warehouse", example_warehouse)
     assert printed("compare", before, after, *at) == plain(growth["compare"])
@@ -104,11 +103,6 @@ def test_the_catalog_is_a_resource(growth):
             "whatif"] == growth["tools"]  # fmt: skip
 
 
-def test_a_program_is_asked_for_by_its_number(growth):
-    """As list_programs gives it, or as a text."""
-    assert growth["by_number"][0] == growth["by_number"][1]
-
-
 def test_arguments_of_other_names_are_refused(growth):
     """The message names those there are: left out, they would change what is answered."""
     assert "ask has no argument 'question'; it has name, parameters, offset, limit" == growth["other"][0]
@@ -131,12 +125,12 @@ def test_a_call_ends_in_its_time_and_the_server_lives_on(own_warehouse):
     async def script(client):
         return await refused(client, "query", sql=endless), await told(client, "query", sql="SELECT 1 AS one")
 
-    stopped, found = session(own_warehouse, script, "--timeout", 1)
-    assert "stopped after 1 s" in stopped
+    stopped, found = session(own_warehouse, script, "--timeout", 0.5)
+    assert "stopped after 0.5 s" in stopped
     assert [{"one": 1}] == found["rows"]
 
 
 def test_what_the_server_needs_is_said(example_warehouse):
     """A warehouse that is not there ends the server at once; --skill prints what teaches an agent."""
-    assert 2 == run("mcp", "--warehouse", "/nowhere.duckdb").code
+    assert 2 == call("mcp", "--warehouse", "/nowhere.duckdb").code
     assert call("mcp", "--skill").out.startswith("---\nname: bufferhouse\n")

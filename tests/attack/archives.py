@@ -222,8 +222,8 @@ def zips() -> Iterator[tuple[str, bytes]]:
     yield "a long name", zipped({"_" * 65_000 + ODD: b"BufferAssignment:\n"})
     for number, name in enumerate(["../" + ODD, "/" + ODD, "a\\..\\" + ODD, "C:/" + ODD, "a\n\x1b[2J" + ODD]):
         yield f"a name {number}", zipped({name: b"BufferAssignment:\n"})
-    yield "many run.json", zipped({f"{n}/run.json": bytes(1 << 20) for n in range(300)} | {f"9/{ODD}": b"x"})
-    for number, target in enumerate([bytes(64 << 20), b"../../etc/passwd", b"\xff\xfe", b"", b"\0", ODD.encode()]):
+    yield "many run.json", zipped({f"{n}/run.json": bytes(1 << 20) for n in range(80)} | {f"9/{ODD}": b"x"})
+    for number, target in enumerate([bytes(8 << 20), b"../../etc/passwd", b"\xff\xfe", b"", b"\0", ODD.encode()]):
         yield f"a link {number}", zipped({ODD: target}, mode=stat.S_IFLNK | 0o777)
 
 

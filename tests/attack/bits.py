@@ -37,7 +37,7 @@ def attack(is_short: bool) -> Iterator[Count]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         closed, killed = _warehouses(folder)
-        bits = 8 if is_short else 160
+        bits = 4 if is_short else 160
         yield _turn("bits of a warehouse", folder, closed, bits, chance)
         yield _turn("bits of a warehouse whose writer was killed in a checkpoint", folder, killed, bits, chance)
 

@@ -6,7 +6,9 @@ import pytest
 
 from tests.attack.__main__ import names
 
-LONG = dict.fromkeys(("outputs", "mutants", "kills"), pytest.mark.soak)  # `make attack` makes all of them, and longer
+# `make attack` makes all of them, and longer. That agents are refused hostile statements, tests/agents/test_session.py
+# says of two kinds, and the attack on SQL of all of them, at the doors that agents come to.
+LONG = dict.fromkeys(("agents", "outputs", "mutants", "kills"), pytest.mark.soak)
 
 
 @pytest.mark.slow

@@ -215,7 +215,6 @@ def command_of(pid: int) -> bytes:
     return Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
-def forkserver_of(pid: int) -> int:
-    """Return the child of `bufferhouse serve` whose children are the flow runs."""
-    (server,) = (child for child in children_of(pid) if b"flows.preloaded" in command_of(child))
-    return server
+def forkserver_of(pid: int) -> int | None:
+    """Return the child of `bufferhouse serve` whose children are the flow runs, as soon as there is one."""
+    return next((child for child in children_of(pid) if b"flows.preloaded" in command_of(child)), None)

@@ -4,8 +4,10 @@ import flows  # noqa: F401  first, since it sets the environment that Prefect re
 
 # isort: split
 
+import shutil
 from datetime import UTC, datetime, timedelta
 from operator import itemgetter
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -37,6 +39,20 @@ def query(warehouse, sql):
         return con.execute(sql).fetchall()
 
 
+@pytest.fixture(scope="module")
+def seeds_warehouse(fleet, tmp_path_factory):
+    """A warehouse of five dumps. To be copied, never written."""
+    path = tmp_path_factory.mktemp("seeds") / "seeds.duckdb"
+    assert 0 == run_ingest([str(fleet / "seeds")], path).exit_code
+    return path
+
+
+@pytest.fixture
+def five_dumps(seeds_warehouse, tmp_path):
+    """A warehouse of five dumps that the test may change."""
+    return Path(shutil.copy(seeds_warehouse, tmp_path / "five.duckdb"))
+
+
 def test_maintenance_prunes_compacts_proves_and_publishes(prefect_server, own_warehouse):
     """By the configuration or by parameters; the summary has the numbers of the warehouse."""
     runs = [name for (name,) in query(own_warehouse, "SELECT run_name FROM staging.runs ORDER BY started_at DESC")]
@@ -56,14 +72,14 @@ def test_maintenance_prunes_compacts_proves_and_publishes(prefect_server, own_wa
     )
 
 
-def test_what_does_not_prove_itself_is_not_published(prefect_server, own_warehouse):
+def test_what_does_not_prove_itself_is_not_published(prefect_server, five_dumps):
     """One wrong byte count: the flow run fails, names the dump, and readers keep what they have."""
-    ((dump_id,),) = query(own_warehouse, "SELECT MIN(dump_id) FROM raw.dumps")
-    query(own_warehouse, f"UPDATE raw.dumps SET text_bytes = text_bytes + 1 WHERE dump_id = {dump_id}")
-    state = maintain(warehouse=str(own_warehouse), compact_file=False, verify_sample=10**6, return_state=True)
+    ((dump_id,),) = query(five_dumps, "SELECT MIN(dump_id) FROM raw.dumps")
+    query(five_dumps, f"UPDATE raw.dumps SET text_bytes = text_bytes + 1 WHERE dump_id = {dump_id}")
+    state = maintain(warehouse=str(five_dumps), compact_file=False, verify_sample=10**6, return_state=True)
     assert "FAILED" == state.type.value
     assert f"dump {dump_id}: " in artifacts(state)["maintain-summary"]
-    assert not published_path(own_warehouse).exists()
+    assert not published_path(five_dumps).exists()
 
 
 def test_messages_that_do_not_prove_themselves_are_not_published(prefect_server, warehouse):
@@ -160,12 +176,19 @@ def test_a_backfill_parses_again_by_date(prefect_server, own_warehouse):
     assert len(values) == query(own_warehouse, "SELECT COUNT(*) FROM raw.hlo_values")[0][0]
 
 
-def test_the_site_lies_in_its_folder_with_links_to_it(prefect_server, warehouse, fleet, tmp_path):
+@pytest.fixture(scope="module")
+def site_of_seeds(prefect_server, seeds_warehouse, tmp_path_factory):
+    """The folder of a site, and what the flow run left that wrote it. To be copied, never written: it has 300 pages."""
+    target = tmp_path_factory.mktemp("site") / "reports"
+    given = {"warehouse": str(seeds_warehouse), "target": str(target), "url": "https://reports.example"}
+    return target, artifacts(site(**given, return_state=True, history=False))
+
+
+def test_the_site_lies_in_its_folder_with_links_to_it(prefect_server, seeds_warehouse, site_of_seeds, tmp_path):
     """Under its former name, too: the index by a name that stays, a page of the day; the second pass writes nothing."""
-    assert 0 == run_ingest([str(fleet / "seeds")], warehouse).exit_code
-    target = tmp_path / "reports"
-    given = {"warehouse": str(warehouse), "target": str(target), "url": "https://reports.example"}
-    found = artifacts(site(**given, return_state=True, history=False))
+    folder, found = site_of_seeds
+    target = shutil.copytree(folder, tmp_path / "reports")
+    given = {"warehouse": str(seeds_warehouse), "target": str(target), "url": "https://reports.example"}
     assert "[site](https://reports.example/index.html)" == found["site"]
     assert {"index.html", "fleet.html", "manifest.json"} <= {path.name for path in target.iterdir()}
     written = {path: path.stat().st_mtime_ns for path in target.rglob("*.*")}
@@ -206,16 +229,44 @@ def test_every_parameter_is_described(call):
     assert ([], []) == (undescribed, call.parameters.required)
 
 
+@pytest.fixture
+def deployed(monkeypatch):
+    """Return what lets flows be started by a deployment of a configuration."""
+
+    def serve(conf) -> None:
+        monkeypatch.setattr(callers, "_is_deployed", lambda: True)
+        monkeypatch.setenv(callers.SERVED, callers.served(load(conf), []))
+
+    return serve
+
+
 def test_the_target_that_a_deployment_may_choose_is_the_configured_one(
-    prefect_server, warehouse, tmp_path, monkeypatch
+    prefect_server, seeds_warehouse, site_of_seeds, tmp_path, monkeypatch, deployed
 ):
     """It lies beside the configuration, wherever `serve` was started."""
     conf = tmp_path / "bufferhouse.toml"
-    conf.write_text(f"warehouse.path = '{warehouse}'\nreport.target = 'pages'\n")
+    conf.write_text(f"warehouse.path = '{seeds_warehouse}'\nreport.target = 'pages'\n")
+    shutil.copytree(site_of_seeds[0], tmp_path / "pages")
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    monkeypatch.setattr(callers, "_is_deployed", lambda: True)
-    monkeypatch.setenv(callers.SERVED, callers.served(load(conf), []))
-    state = site(target="pages", history=False, return_state=True)
+    deployed(conf)
+    state = site(target="pages", return_state=True)
     assert ("COMPLETED", f"file://{tmp_path}/pages/index.html") == (state.type.value, state.message)
+    assert 1 == len(list(tmp_path.glob("pages/history/*.html")))
     assert [] == list((tmp_path / "elsewhere").iterdir())
+
+
+def test_a_flow_run_of_another_configuration_says_what_two_machines_need(prefect_server, tmp_path, deployed):
+    """Two that serve on one Prefect server make the same deployments, each with the path and the --set of its own."""
+    conf = tmp_path / "bufferhouse.toml"
+    conf.touch()
+    deployed(conf)
+    choices = {"config": "/elsewhere/bufferhouse.toml"}, {"settings": ["schedule.ingest=1h"]}
+    states = [fleet_report(**choice, return_state=True) for choice in choices]
+    both = "both need the same configuration, at the same path and with the same --set (docs/schedule.md)"
+    assert [("FAILED", True)] * 2 == [
+        (state.type.value, state.message.endswith(f"where two machines serve on one Prefect server, {both}"))
+        for state in states
+    ]
+    assert states[0].message.startswith(f"config: expected {conf}, found /elsewhere/bufferhouse.toml; ")
+    assert states[1].message.startswith("settings: expected one of ")

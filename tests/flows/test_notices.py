@@ -135,7 +135,8 @@ paths = ["drop"]
 """
 
 
-@pytest.mark.slow
+# tests/flows/test_oncall.py kills flow runs of another server, on which the same automations stand.
+@pytest.mark.soak
 def test_a_flow_run_that_crashed_or_failed_is_told_at_once_and_once(prefect_server, conf, slack, tmp_path_factory):
     """The first flow runs after a start, too; the next ones end in the same way, and that is no news.
 
@@ -157,7 +158,7 @@ def test_a_flow_run_that_crashed_or_failed_is_told_at_once_and_once(prefect_serv
                 until(lambda count=count: len(clock.flow_runs("source:drop", state="CRASHED")) == count, "a crash")
             crash = until(lambda: slack[1], "a message about the crash", 60)[0]["text"]
             shutil.rmtree(clock.drop)
-        until(lambda: len(clock.flow_runs("source:drop", state="FAILED")) > 2, "three flow runs that fail")
+        until(lambda: len(clock.flow_runs("source:drop", state="FAILED")) > 1, "two flow runs that fail")
     finally:
         clock.stop()
     until(lambda: len(slack[1]) > 1, "a message about the failure", 60)

@@ -6,8 +6,10 @@ import shutil
 import signal
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -239,6 +241,24 @@ def test_events_reach_whoever_is_on_call(services, inbox):
     assert expected == {subject: bodies[subject] for subject in expected}
     services.ended(services.order("ingest/bufferhouse"))  # and it is quiet about what it has said
     assert 1 == [one["subject"] for one in inbox[1]].count("bufferhouse.stale-source")
+
+
+def test_a_flow_run_that_crashed_is_told_at_once_and_once(services, inbox):
+    """The next one ends in the same way, and that is no news: what is told last comes behind all that there is to tell.
+
+    Whom `bufferhouse notify` lets be told of which events, tests/flows/test_notices.py holds equal to the documents.
+    """
+    for number in range(2):
+        warehouse = services.root / f"warehouse/crashed-{number}.duckdb"
+        ordered = order_many(services, "ingest/bufferhouse", warehouse)
+        writer = until(lambda path=warehouse: file.writer(path), "the process of a flow run")
+        os.kill(int(re.search(r"process (\d+)", writer)[1]), signal.SIGKILL)
+        assert "CRASHED" == services.ended(ordered)["state_type"]
+    tag = {"prefect.resource.id": "prefect.tag.bufferhouse", "prefect.resource.role": "tag"}
+    last = {"id": str(uuid4()), "occurred": datetime.now(UTC).isoformat(), "event": "bufferhouse.last"}
+    services.ask("events", [{**last, "resource": {"prefect.resource.id": "bufferhouse.last"}, "related": [tag]}])
+    until(lambda: "bufferhouse.last" in [one["subject"] for one in inbox[1]], "the last message", 60)
+    assert 1 == len([one for one in inbox[1] if "Process exited with status code: -9" in one["body"]])
 
 
 def test_logs_are_json_that_says_source_run_and_batch(services):

@@ -66,10 +66,10 @@ def lost(monkeypatch):
     return found
 
 
-def ingest_night(folder: Path, path: Path, day: int, *, publish: bool = False, **facts: str) -> None:
-    """Ingest a folder of dumps as the run of a day, with other facts about it in its run.json."""
+def night(folder: Path, day: int, **facts: str) -> str:
+    """Make a folder of dumps the run of a day, with other facts about it in its run.json; return its path."""
     (folder / "run.json").write_text(json.dumps({**facts, "started_at": f"2026-11-0{day}T00:00:00Z"}))
-    run_ingest([str(folder)], path, publish=publish)
+    return str(folder)
 
 
 def test_growth_over_the_limit_is_told(prefect_server, upgraded, told):
@@ -96,15 +96,15 @@ def test_a_program_of_several_memory_spaces_is_counted_once(prefect_server, tmp_
     """It has a figure in each of them; the event has all of these."""
     path = tmp_path / "warehouse.duckdb"
     headers = [", preallocated-temp", ", color 1, preallocated-temp"]
-    for night, grown_bytes in enumerate((0, 2**25), 1):
+    for number, grown_bytes in enumerate((0, 2**25), 1):
 
         def text(number: int, more: int = grown_bytes) -> bytes:
             size = 2**20 + number + (more if number == 1 else 0)
             return dump_text([Slot(0, 2, 0, size, space) for space in (0, 1)], headers)
 
-        _, other = write_dumps(tmp_path / f"r{night}", [1, 2], text)
+        _, other = write_dumps(tmp_path / f"r{number}", [1, 2], text)
         other.rename(other.with_name(other.name.replace("jit_f", "jit_g")))
-        assert 0 == run_ingest([str(tmp_path / f"r{night}")], path).exit_code
+    assert 0 == run_ingest([str(tmp_path / "r1"), str(tmp_path / "r2")], path).exit_code
     state = flows.regressions.regressions(warehouse=str(path), return_state=True)
     assert "1 regression in 1 comparison" == state.message
     said = figures(artifacts(state)["regressions-summary"])
@@ -120,13 +120,13 @@ def test_a_run_that_its_folder_calls_latest_is_compared_itself(prefect_server, t
     """As a word `latest` means the newest run of all, which here is one of another track."""
     path = tmp_path / "warehouse.duckdb"
     programs = CHECKOUT / "tests" / "data" / "reshaped"
+    nights = []
     for day, (track, name, model) in enumerate(
         [("nightly", "first", "layers-4"), ("nightly", "latest", "layers-6"),
          ("release", "r1", "layers-4"), ("release", "r2", "layers-4")], 1,
     ):  # fmt: skip
-        folder = shutil.copytree(programs / model, tmp_path / track / name)
-        (folder / "run.json").write_text(json.dumps({"track": track, "started_at": f"2026-11-0{day}T00:00:00Z"}))
-        assert 0 == run_ingest([str(folder)], path).exit_code
+        nights.append(night(shutil.copytree(programs / model, tmp_path / track / name), day, track=track))
+    assert 0 == run_ingest(nights, path).exit_code
     state = flows.regressions.regressions(warehouse=str(path), return_state=True)
     assert "1 regression in 2 comparisons" == state.message
     assert [("latest", "first")] == [event[:2] for event in told]
@@ -163,8 +163,7 @@ def test_the_accept_file_that_a_deployment_may_choose_is_the_configured_one(
 )  # fmt: skip
 def test_where_nothing_is_compared_it_says_so_and_why(prefect_server, warehouse, tmp_path, text, expected):
     """No regression is found, as where all is well."""
-    for number in (1, 2):
-        ingest(warehouse, write_dumps(tmp_path / f"run{number}", [number], text)[0].parent)
+    ingest(warehouse, *(write_dumps(tmp_path / f"run{number}", [number], text)[0].parent for number in (1, 2)))
     state = flows.regressions.regressions(warehouse=str(warehouse), return_state=True)
     said = f"othing was compared: no platform, track and device has two runs with dumps; {expected}"
     assert ("COMPLETED", f"0 regressions in 0 comparisons; n{said}") == (state.type.value, state.message)
@@ -195,7 +194,7 @@ def test_where_nothing_is_compared_no_accepted_growth_is_stale(prefect_server, t
     for number, name in enumerate(names):
         [file] = write_dumps(tmp_path / name, [number])
         file.rename(file.with_name(file.name.replace("jit_f", f"jit_{'fg'[number]}")))
-        run_ingest([str(tmp_path / name)], path)
+    run_ingest([str(tmp_path / name) for name in names], path)
     accept = tmp_path / "accept.toml"
     accept.write_text('[[accept]]\nprogram = "jit_f"\nmemory_space = 0\nup_to_bytes = 99\nwhy = "agreed"\n')
     state = flows.regressions.regressions(warehouse=str(path), accept=str(accept), return_state=True)
@@ -242,7 +241,7 @@ def test_refused_dumps_are_told(prefect_server, tmp_path, told):
             if number in damaged:
                 file.write_text(f"{file.read_text()}\n{name}\n")
             os.utime(file, (1_700_000_000 + place,) * 2)
-        run_ingest([str(tmp_path / name)], path)
+    run_ingest([str(tmp_path / name) for name in ("old", "new", "newer")], path)
     state = flows.regressions.regressions(warehouse=str(path), return_state=True)
     message = (
         "0 regressions in 1 comparison; not compared, as they were refused: 1 dump of new; "
@@ -255,8 +254,7 @@ def test_refused_dumps_are_told(prefect_server, tmp_path, told):
 
 def test_growth_across_a_night_without_the_program_is_told(prefect_server, tmp_path, told):
     """Its dump was refused in that night, or the night did not compile it: it is compared with the night before."""
-    path = tmp_path / "warehouse.duckdb"
-
+    path, nights = tmp_path / "warehouse.duckdb", []
     for day, grown in enumerate([0, 0, 2**26], 1):
         folder = tmp_path / f"n{day}"
         _, g, h = write_dumps(folder, [1, 2, 3], lambda number, grown=grown: small_dump(number + (number == 2) * grown))
@@ -265,7 +263,8 @@ def test_growth_across_a_night_without_the_program_is_told(prefect_server, tmp_p
         if day == 2:
             g.write_text(f"{g.read_text()}\ndamaged\n")
             h.unlink()
-        ingest_night(folder, path, day)
+        nights.append(night(folder, day))
+    run_ingest(nights, path)
     state = flows.regressions.regressions(warehouse=str(path), return_state=True)
     assert "1 regression in 2 comparisons; not compared, as they were refused: 1 dump of n2" == state.message
     [(run, before, _, offenders)] = told
@@ -293,14 +292,15 @@ def test_programs_that_are_gone_are_told(prefect_server, tmp_path, told):
 
 def test_a_larger_model_across_a_night_without_it_is_told(prefect_server, tmp_path, told):
     """It has another signature than the newest run that has its function: no run has the program itself."""
-    path = tmp_path / "warehouse.duckdb"
+    path, nights = tmp_path / "warehouse.duckdb", []
     models = CHECKOUT / "tests" / "data" / "reshaped"
     for day, model in enumerate(["layers-4", None, "layers-6"], 1):
         folder = tmp_path / f"n{day}"
         write_dumps(folder, [1])
         if model:
             shutil.copytree(models / model, folder, dirs_exist_ok=True)
-        ingest_night(folder, path, day)
+        nights.append(night(folder, day))
+    run_ingest(nights, path)
     state = flows.regressions.regressions(warehouse=str(path), return_state=True)
     assert "1 regression in 2 comparisons" == state.message
     [(run, before, _, [offender])] = told
@@ -309,7 +309,7 @@ def test_a_larger_model_across_a_night_without_it_is_told(prefect_server, tmp_pa
 
 def test_a_refused_run_is_told_until_a_newer_one_of_its_track_is_there(prefect_server, tmp_path, told):
     """Another track that brings nothing any more does not make it newer than what is compared."""
-    path = tmp_path / "warehouse.duckdb"
+    path, folders = tmp_path / "warehouse.duckdb", []
     nights = [
         ("ended", "o1", False), ("ended", "o2", False), ("nightly", "n1", False), ("nightly", "n2", False),
         ("other", "x1", True), ("nightly", "n3", True), ("nightly", "n4", False), ("nightly", "n5", True),
@@ -320,19 +320,21 @@ def test_a_refused_run_is_told_until_a_newer_one_of_its_track_is_there(prefect_s
         (file,) = write_dumps(folder, [1])
         if is_damaged:
             file.write_text(f"{file.read_text()}\n{name}\n")
-        ingest_night(folder, path, day, track=track)
+        folders.append(night(folder, day, track=track))
+    run_ingest(folders, path)
     state = flows.regressions.regressions(warehouse=str(path), return_state=True)
     assert "0 regressions in 2 comparisons; not compared, as all dumps were refused: n5, x2" == state.message
 
 
 def test_a_newer_run_without_one_before_it_is_told(prefect_server, tmp_path, told):
     """The job moved to another device, or its run.json says less: the runs that are compared are those of before."""
-    path = tmp_path / "warehouse.duckdb"
+    path, folders = tmp_path / "warehouse.duckdb", []
     nights = [("other", "o1", "v4"), ("nightly", "n1", "v5e"), ("nightly", "n2", "v5e"), ("nightly", "n3", "v6e")]
     for day, (track, name, device) in enumerate(nights, 1):
         folder = tmp_path / name
         write_dumps(folder, [1])
-        ingest_night(folder, path, day, track=track, device_kind=device)
+        folders.append(night(folder, day, track=track, device_kind=device))
+    run_ingest(folders, path)
     state = flows.regressions.regressions(warehouse=str(path), return_state=True)
     message = "0 regressions in 1 comparison; not compared, as no run before has their platform, track and device: n3"
     assert ("COMPLETED", message, []) == (state.type.value, state.message, told)
@@ -341,11 +343,13 @@ def test_a_newer_run_without_one_before_it_is_told(prefect_server, tmp_path, tol
 
 def test_a_published_copy_that_is_read_while_somebody_writes_is_told(prefect_server, tmp_path, told):
     """The night that is just being loaded is not in it: nothing grew until then is not nothing grew."""
-    path = tmp_path / "warehouse.duckdb"
+    path, nights = tmp_path / "warehouse.duckdb", []
     for day, grown in enumerate([0, 0, 2**26], 1):
         folder = tmp_path / f"n{day}"
         write_dumps(folder, [1], lambda number, grown=grown: small_dump(number + grown))
-        ingest_night(folder, path, day, publish=day == 2)
+        nights.append(night(folder, day))
+    run_ingest(nights[:2], path, publish=True)
+    run_ingest(nights[2:], path)
     process = start(path, code=WRITER, stdin=subprocess.PIPE)
     try:
         assert process.stdout.readline(), process.stderr.read()

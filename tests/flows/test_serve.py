@@ -3,12 +3,15 @@
 import os
 import shutil
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from tests.command_line import CHECKOUT
+from flows.server import alone
+from tests.command_line import CHECKOUT, call
 from tests.flows.clock import Clock, children_of, command_of, figures, forkserver_of, until
 from tests.flows.strangers import PLACES, answers, ended_run
 from tests.ingests import name_of, write_dumps
@@ -20,7 +23,7 @@ pytestmark = pytest.mark.slow
 
 CONFIG = """
 [schedule]
-ingest = "3s"
+ingest = "5s"
 site = "off"
 maintain = "off"
 
@@ -44,13 +47,28 @@ SPLIT = CHECKOUT / "examples" / "fleet" / "jaxlib-0.10.0"
 
 @pytest.fixture(scope="module")
 def clock(prefect_server, tmp_path_factory):
-    """A served folder with two dumps of one run in it, on the server of the whole test run."""
-    clock = Clock(tmp_path_factory.mktemp("clock"), prefect_server.port, is_heard=True, auth=prefect_server.auth)
+    """A served folder with two dumps of one run in it, on the server of the whole test run.
+
+    The paths below it are as long as those of clusters' jobs: no socket can lie there.
+    """
+    folder = tmp_path_factory.mktemp("a-scratch-folder-of-a-job-" * 4)
+    clock = Clock(folder, prefect_server.port, is_heard=True, auth=prefect_server.auth)
     clock.config.write_text(CONFIG)
     write_dumps(clock.drop / "r1", [1, 2])
     clock.start()
     yield clock
     assert 0 == clock.stop(), (clock.root / "serve.log").read_text()[-3000:]
+    with records_of(clock), alone(clock.port):
+        pass  # whoever has ended refuses nobody
+
+
+@contextmanager
+def records_of(clock: Clock) -> Iterator[None]:
+    """Let Prefect have its records where the served process has them, and a server on the same port."""
+    from prefect.settings import PREFECT_API_URL, PREFECT_HOME, temporary_settings
+
+    with temporary_settings({PREFECT_HOME: clock.root / "prefect", PREFECT_API_URL: None}):
+        yield
 
 
 def seen(clock):
@@ -59,6 +77,13 @@ def seen(clock):
         "SELECT run_name, relative_path FROM staging.observations JOIN staging.runs USING (run_id) ORDER BY 1, 2"
     )
     return rows
+
+
+def order(clock: Clock, flow: str, **choice: object) -> str:
+    """Ask for a flow run of a deployment, at once, with other parameters than its own; return its id."""
+    found = clock.ask(f"deployments/name/{flow}/bufferhouse")
+    asked = {"state": {"type": "SCHEDULED"}, "parameters": {**found["parameters"], **choice}}
+    return clock.ask(f"deployments/{found['id']}/create_flow_run", asked)["id"]
 
 
 def test_what_lies_there_and_what_is_dropped_is_published(clock):
@@ -141,9 +166,9 @@ def test_reports_and_maintenance_run_when_they_are_asked_for(clock):
     """Every flow is deployed; the report lies in its folder with a link to it, and maintenance proves and publishes."""
     ingest = clock.ask("deployments/name/ingest/bufferhouse")
     clock.ask(f"deployments/{ingest['id']}/pause_deployment", {})  # from here on nothing is dropped any more
-    for flow in ("fleet_report", "maintain", "backfill"):
-        found = clock.ask(f"deployments/name/{flow}/bufferhouse")
-        clock.ask(f"deployments/{found['id']}/create_flow_run", {"state": {"type": "SCHEDULED"}})
+    order(clock, "fleet_report", history=False)  # figures may be chosen
+    order(clock, "maintain")
+    order(clock, "backfill")
     report, maintain, backfill = (
         until(lambda flow=flow: clock.flow_runs(flow), f"a run of {flow}")[0]
         for flow in ("fleet_report", "maintain", "backfill")
@@ -158,37 +183,24 @@ def test_reports_and_maintenance_run_when_they_are_asked_for(clock):
 
 def test_strangers_are_refused(clock):
     """Requests without the authentication string, to a foreign name or of a foreign page, and sockets, are refused."""
-    assert [] == [what for what, is_held in answers(clock.port, clock.authentication) if not is_held]
+    assert [] == [what for what, is_held in answers(clock.port, clock.authentication, is_short=True) if not is_held]
 
 
 def test_a_caller_may_choose_no_place(clock):
-    """A flow run that names a place which is not configured fails, and says which is; figures may be chosen."""
-    found = clock.ask("deployments/name/fleet_report/bufferhouse")
-    numbers = []
-    for choice in (PLACES["fleet_report"][0], {"history": False}):  # `make attack` tries all of them
-        asked = {"state": {"type": "SCHEDULED"}, "parameters": {**found["parameters"], **choice}}
-        numbers.append(clock.ask(f"deployments/{found['id']}/create_flow_run", asked)["id"])
-    ended = [until(lambda number=number: ended_run(clock, number), "the end of a flow run") for number in numbers]
-    assert ["FAILED", "COMPLETED"] == [run["state_type"] for run in ended]
-    assert ended[0]["state"]["message"].startswith("target: expected report.target of the configuration, found s3://")
-    assert "what is served decides that" in ended[0]["state"]["message"]
+    """A flow run that names a place which is not configured fails, and says which is."""
+    choice = PLACES["fleet_report"][0]  # `make attack` tries all of them
+    number = order(clock, "fleet_report", **choice)
+    ended = until(lambda: ended_run(clock, number), "the end of a flow run")
+    assert "FAILED" == ended["state_type"]
+    assert ended["state"]["message"].startswith("target: expected report.target of the configuration, found s3://")
+    assert "what is served decides that" in ended["state"]["message"]
 
 
-def test_a_flow_run_of_another_configuration_says_what_two_machines_need(clock):
-    """Two that serve on one Prefect server make the same deployments, each with the path and the --set of its own."""
-    found = clock.ask("deployments/name/fleet_report/bufferhouse")
-    numbers = []
-    for choice in ({"config": "/elsewhere/bufferhouse.toml"}, {"settings": ["schedule.ingest=1h"]}):
-        asked = {"state": {"type": "SCHEDULED"}, "parameters": {**found["parameters"], **choice}}
-        numbers.append(clock.ask(f"deployments/{found['id']}/create_flow_run", asked)["id"])
-    ended = [until(lambda number=number: ended_run(clock, number), "the end of a flow run") for number in numbers]
-    said = [run["state"]["message"] for run in ended]
-    both = "both need the same configuration, at the same path and with the same --set (docs/schedule.md)"
-    assert [True] * 2 == [
-        message.endswith(f"where two machines serve on one Prefect server, {both}") for message in said
-    ]
-    assert said[0].startswith(f"config: expected {clock.config}, found /elsewhere/bufferhouse.toml; ")
-    assert said[1].startswith("settings: expected one of ")
+def test_another_serve_is_refused_meanwhile(clock):
+    """It would carry out the same flow runs, and pause the deployments at its end."""
+    with records_of(clock):
+        outcome = call("serve", "--config", clock.config, "--port", clock.port)
+    assert (2, True) == (outcome.code, f"serve, process {clock.process.pid} on port {clock.port}, " in outcome.err)
 
 
 def test_nothing_but_loopback_was_contacted(clock, prefect_server):

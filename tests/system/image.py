@@ -80,7 +80,7 @@ def put_context(app: Path) -> None:
         shutil.copy2(ROOT / file, app / file)
         if file.endswith(".py") and (code := Path(cache_from_source(str(ROOT / file)))).exists():
             compiled = Path(cache_from_source(str(app / file)))
-            compiled.parent.mkdir(exist_ok=True)
+            compiled.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(code, compiled)  # is taken where it is of this text: to compile all takes seconds
     subprocess.run([sys.executable, "-m", "compileall", "-q", "bufferhouse", "flows", "schemas"], cwd=app, check=True)
 

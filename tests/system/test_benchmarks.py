@@ -7,8 +7,7 @@ import duckdb
 import pytest
 
 from benchmarks import __main__ as page
-from benchmarks import naive, rates, reader, scaling, siblings
-from benchmarks.big_fleet import write_big_fleet
+from benchmarks import big_fleet, naive, rates, reader, scaling, siblings
 from benchmarks.corpus import dumps_of
 from benchmarks.places import Places
 from benchmarks.targets import HEAD, Row, as_table
@@ -73,12 +72,19 @@ def test_siblings_are_those_of_distinct_contents(monkeypatch, tmp_path):
     assert [(6, 6, {})] * 2 == [(one.seen, one.new, one.warnings) for one in found.values()]
     assert 0 < found["all"].rows["alias_sets"] < found["all"].rows["heap_events"]
     assert 1 == len({(one.rows["dumps"], one.rows["hlo_values"], one.bytes) for one in found.values()})
+
+
+@pytest.mark.soak
+def test_siblings_are_measured(monkeypatch, tmp_path):
+    """A line for each number of siblings, below the heads."""
+    monkeypatch.setattr(siblings, "CORPUS", tmp_path)  # the committed protos
     assert 3 == len(siblings.table([1], 1).splitlines())
 
 
-def test_a_big_fleet_has_the_observations_and_contents_that_were_asked_for(tmp_path):
+def test_a_big_fleet_has_the_observations_and_contents_that_were_asked_for(monkeypatch, tmp_path):
     """Programs × runs files, about a tenth of them contents of their own, all of which are taken."""
-    files, contents = write_big_fleet(tmp_path / "big", 100)
+    monkeypatch.setattr(big_fleet, "CORPUS", tmp_path)  # made of the example fleet
+    files, contents = big_fleet.write_big_fleet(tmp_path / "big", 100)
     assert 100 == files == len(list((tmp_path / "big").rglob("*.txt")))
     summary = run_ingest([str(tmp_path / "big")], tmp_path / "big.duckdb")
     assert (contents, files - contents, 0) == (summary.new, summary.known, summary.rejected)

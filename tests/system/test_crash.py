@@ -104,7 +104,7 @@ def killed(moment: Callable[[], bool], *words: object) -> bool:
     """Run a command and kill it, and only it, when the moment has come; False where it came to its end before."""
     process = start(*words)
     while process.poll() is None and not moment():
-        time.sleep(0.0002)
+        time.sleep(0.0005)
     process.kill()
     process.wait()
     ended_by_itself = process.returncode >= 0

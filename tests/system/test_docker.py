@@ -14,6 +14,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from tests.command_line import call
 from tests.system.image import (
     COMPOSE,
     DOCKER,
@@ -50,7 +51,9 @@ def all_commands() -> list[list[str]]:
 
 @cache
 def help_of(*program: str) -> str:
-    """Return what a program says to --help."""
+    """Return what a program says to --help; ours says it here."""
+    if program[0] == "bufferhouse" and (PROGRAMS / program[0]).is_file():
+        return call(*program[1:], "--help").out
     done = subprocess.run([PROGRAMS / program[0], *program[1:], "--help"], cwd=ROOT, capture_output=True, text=True)
     assert 0 == done.returncode, done.stderr
     return done.stdout

@@ -174,7 +174,7 @@ def test_a_closed_stream_takes_everything(closed: str, monkeypatch: pytest.Monke
         stream.unguarded.close()
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+@pytest.mark.parametrize("encoding", ["ascii", pytest.param("latin-1", marks=pytest.mark.soak)])
 def test_what_an_encoding_lacks_is_escaped(encoding: str, monkeypatch: pytest.MonkeyPatch, example_warehouse: Path):
     """As JSON does it, so JSON is the same data; a report is one still."""
     monkeypatch.setenv("PYTHONIOENCODING", encoding)
