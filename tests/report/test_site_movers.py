@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
+from bufferhouse.compare.gate import Accepted
 from bufferhouse.paths import CHECKOUT
 from bufferhouse.query.statements import ask
 from bufferhouse.report.site.addresses import step_address
@@ -41,6 +42,18 @@ def dump_in(folder: Path, program: str) -> Dump:
     return Dump(path.name.partition(".")[2], path.read_bytes())
 
 
+def of_size(size: int, stage: str = "cpu") -> Dump:
+    """A dump of a program that takes so many bytes."""
+    return Dump(f"jit_f.{stage}_after_optimizations-buffer-assignment.txt", dump_text([Slot(0, 2, 0, size)]))
+
+
+def of_layer(program: str, size: int) -> Dump:
+    """A dump whose second value is so large, and of a layer."""
+    text = dump_text([Slot(0, 2, 0, 16), Slot(1, 2, 16, size)])
+    text = text.replace(b"custom-call()", b'custom-call(), metadata={op_name="layer/dot"}')
+    return Dump(f"{program}.cpu_after_optimizations-buffer-assignment.txt", text)
+
+
 CNN, LATER_CNN = (dump_in(FLEET / run, "jit_cnn_train_step") for run in ("jaxlib-0.4.38", "jaxlib-0.6.0"))
 FFT, OLD_FFT = (dump_in(FLEET / run, "jit_fft") for run in ("jaxlib-0.4.38", "jaxlib-0.4.13"))
 OF_CPU, OF_TPU, OLD = (dump_in(FLEET / run, "jit_transformer2_fwd") for run in ("jaxlib-0.8.0", TPU, "jaxlib-0.4.38"))
@@ -56,8 +69,12 @@ TRACKS = {
     "other": [[LESS, FFT], [FFT], [MORE, FFT]],
     "platforms": [[OF_TPU], [OF_CPU]],
     "targets": [[OF_TPU, FFT], [OF_TPU, FFT, OF_CPU]],
-}
-SAID_BY_DUMPS = ("platforms", "targets")  # tracks of which nothing else says the platform
+    "gone": [[of_size(64), of_size(128, "sm_8.0_gpu"), of_size(256, "sm_8.0_gpu")],
+             [of_size(96), of_size(512, "sm_8.0_gpu")]],
+    "renamed": [[of_layer("jit_old", 64)], [of_layer("jit_new", 96)]],
+}  # fmt: skip
+SAID_BY_DUMPS = ("platforms-1", "platforms-2", "targets-1", "targets-2", "gone-1")  # nothing else says the platform
+WISHES = Wishes("https://code.example/{file}", (Accepted("jit_old", 0, 1 << 10, "wanted"),))
 
 
 def write_run(folder: Path, dumps: list[Dump], **facts: str) -> Path:
@@ -79,7 +96,7 @@ def tracks(blank_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> P
             dumps,
             track=track,
             started_at=f"2026-01-0{day}T00:00:00Z",
-            **({} if track in SAID_BY_DUMPS else {"platform": "cpu"}),
+            **({} if f"{track}-{day}" in SAID_BY_DUMPS else {"platform": "cpu"}),
         )
         for track, days in TRACKS.items()
         for day, dumps in enumerate(days, 1)
@@ -99,7 +116,7 @@ def site(tracks: Path, catalog_site: Path, tmp_path_factory: pytest.TempPathFact
 
 def build(warehouse: Path, folder: Path, *, is_forced: bool = False) -> None:
     with asked(warehouse) as con:
-        build_from(con, target_of(str(folder)), Wishes("https://code.example/{file}"), is_forced=is_forced)
+        build_from(con, target_of(str(folder)), WISHES, is_forced=is_forced)
 
 
 def test_the_figures_of_a_step_warn_as_its_page_does(site: Path):
@@ -211,17 +228,35 @@ def test_a_program_for_another_target_is_new(tracks: Path, site: Path):
     assert "further dump" not in told
 
 
+def test_a_program_that_is_gone_leads_to_its_page_in_the_run_that_has_it(site: Path):
+    """The run after has the program for the same target, as one of another platform."""
+    figures = (site / step_address("gone-1", "gone-2")).with_suffix(".json")
+    found = json.loads(figures.read_text())["answers"]["compare_programs"]
+    rows = [dict(zip(found["columns"], row, strict=True)) for row in found["rows"]]
+    assert {64: "gone-2.html", 256: "gone-2@cpu-sm_8.0.html", 128: "gone-1@gpu-sm_8.0.html"} == {
+        row["before_bytes"]: row["program_link"].rpartition("/")[2] for row in rows
+    }
+
+
+def test_an_accept_file_knows_a_renamed_program_by_its_former_name(site: Path):
+    """As the gate does: who accepted its growth before it was renamed has accepted it."""
+    found = json.loads((site / "triage/2026-01-02-cpu-renamed.json").read_text())["answers"]["triage_movers"]
+    [mover] = [dict(zip(found["columns"], row, strict=True)) for row in found["rows"]]
+    assert ("renamed", 32, "accepted", "wanted") == tuple(
+        mover[name] for name in ("status", "delta_bytes", "state", "why")
+    )
+
+
 def test_a_run_that_comes_late_leaves_no_step_behind(warehouse: Path, tmp_path: Path, begun: Callable):
     """The page of the step that it stands in stays, and nothing counts that step any more; forced or not."""
     runs = {"r1": (64, "2026-01-01"), "r2": (96, "2026-01-02"), "late": (80, "2026-01-01T12:00:00Z")}
     first, second, late = (
-        write_run(tmp_path / name, [FFT._replace(data=dump_text([Slot(0, 2, 0, size)]))], track="a", started_at=when)
-        for name, (size, when) in runs.items()
+        write_run(tmp_path / name, [of_size(size)], track="a", started_at=when) for name, (size, when) in runs.items()
     )
     assert 0 == call("ingest", first, second, "--warehouse", warehouse).code
     site, fresh = begun("site"), begun("fresh")
     build(warehouse, site)
-    assert [("jit_fft", "regression", 32, "r2")] == movers_of(site, "a")
+    assert [("jit_f", "regression", 32, "r2")] == movers_of(site, "a")
     assert 0 == call("ingest", late, "--warehouse", warehouse).code
     build(warehouse, fresh)
     for is_forced in (False, True):
@@ -230,5 +265,5 @@ def test_a_run_that_comes_late_leaves_no_step_behind(warehouse: Path, tmp_path: 
         assert movers_of(fresh, "a") == movers_of(site, "a")
         for name in ("compare/index.json", "triage/index.json"):
             assert (fresh / name).read_text() == (site / name).read_text()
-    assert "jit_fft" in (site / "compare" / "r1..r2.html").read_text()
+    assert "jit_f" in (site / "compare" / "r1..r2.html").read_text()
     assert not (fresh / "compare" / "r1..r2.html").exists()
