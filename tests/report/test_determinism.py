@@ -135,8 +135,8 @@ def test_targets_of_one_program_stand_in_their_order(warehouse: Path):
     """Rows that are equal in bytes and runs differ in what they were compiled for, and are sorted by that."""
     small, large = ({"combined": small_dump(number)} for number in (1, 9))
     targets = [f"sm_{number}.0_gpu" for number in range(4, 10)]
-    for target in targets:
-        with writing(warehouse) as writer:
+    with writing(warehouse) as writer:
+        for target in targets:
             load_runs(writer, {"run": [small, large]}, target)
     assert [f"sm_{number}.0" for number in range(4, 10)] == [row["compile_target"] for row in found(warehouse)]
 
