@@ -932,7 +932,14 @@ def test_what_is_not_known_of_two_runs_is_no_difference(browser, runs_to_choose:
         assert "0 of 1 differ, 1 not compared: a dump lacks the figure" == page.ask(said)
 
 
-@pytest.mark.parametrize("runs", [("jaxlib-0.10.0", TPU_BEFORE), (TPU_BEFORE, TPU), ("jaxlib-0.6.0", "jaxlib-0.8.0")])
+@pytest.mark.parametrize(
+    "runs",
+    [
+        ("jaxlib-0.10.0", TPU_BEFORE),
+        (TPU_BEFORE, TPU),
+        pytest.param(("jaxlib-0.6.0", "jaxlib-0.8.0"), marks=pytest.mark.soak),
+    ],
+)
 def test_any_two_runs_differ_as_compare_says(browser, site: Path, example_warehouse: Path, runs: tuple[str, str]):
     """Across compile targets, too; a program that has nothing in a memory space takes 0 bytes of it."""
     told = json.loads(call("compare", *runs, "--warehouse", example_warehouse, "--format", "json").out)["programs"]
