@@ -10,6 +10,7 @@ import pytest
 
 from bufferhouse.redaction import printable
 from bufferhouse.report.fleet.data import Fleet, read_fleet
+from bufferhouse.report.program.data import Program, read_program
 from tests.report.pages import HOSTILE
 
 
@@ -17,6 +18,20 @@ from tests.report.pages import HOSTILE
 def example_fleet(example_warehouse: Path) -> Fleet:
     """What the report has to say of the example fleet. To be read, never changed."""
     return read_fleet(example_warehouse)
+
+
+@pytest.fixture(scope="session")
+def example_page(example_fleet: Fleet) -> str:
+    """Its page."""
+    from bufferhouse.report.fleet.page import fleet_page  # Altair takes half a second to import
+
+    return fleet_page(example_fleet)
+
+
+@pytest.fixture(scope="session")
+def transformer(example_warehouse: Path) -> Program:
+    """A program with four memory spaces, padding, and a printed peak elsewhere. To be read, never changed."""
+    return read_program(example_warehouse, "jit_transformer2_fwd", run="tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33")
 
 
 class Renamed(NamedTuple):

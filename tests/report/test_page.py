@@ -23,12 +23,6 @@ from tests.report.pages import ATTRIBUTES, ELEMENTS, HOSTILE, Parts
 
 
 @pytest.fixture(scope="module")
-def example_page(example_fleet: Fleet) -> str:
-    """The page of the example fleet."""
-    return fleet_page(example_fleet)
-
-
-@pytest.fixture(scope="module")
 def example_parts(example_page: str) -> Parts:
     """Its parts."""
     return Parts(example_page)

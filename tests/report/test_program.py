@@ -25,12 +25,6 @@ TRANSFORMER = 2800098501227488001
 ROUNDED = int(float(TRANSFORMER))  # as jq 1.6 hands it on
 
 
-@pytest.fixture(scope="module")
-def transformer(example_warehouse: Path) -> Program:
-    """A program with four memory spaces, padding, and a printed peak elsewhere."""
-    return read_program(example_warehouse, "jit_transformer2_fwd", run=TPU)
-
-
 @pytest.mark.parametrize("word", ["jit_transformer2_fwd", "jit_tr", str(TRANSFORMER), "#28000985", "2800098501"])
 def test_a_program_is_found_by_name_by_id_and_by_the_beginning_of_either(example, word: str):
     """Any word that fits one program only means it."""

@@ -37,12 +37,6 @@ MORE_ATTRIBUTES = {"x", "width", "height", "value", "hidden", "aria-describedby"
 
 
 @pytest.fixture(scope="module")
-def transformer(example_warehouse: Path) -> Program:
-    """A program with four memory spaces, padding, and a printed peak elsewhere."""
-    return read_program(example_warehouse, "jit_transformer2_fwd", run=TPU)
-
-
-@pytest.fixture(scope="module")
 def written(transformer: Program) -> str:
     """Its page."""
     return program_page(transformer)
