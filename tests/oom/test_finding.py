@@ -203,16 +203,19 @@ def test_what_else_lies_in_the_memory_of_a_gpu_is_no_part_of_space_0(tmp_path: P
     """The allocation that failed may lie in another memory space of the device: the bytes of the parts have it."""
     headers = [", preallocated-temp", *(f", color {color}, preallocated-temp" for color in (2, 7, 5))]
     slots = [Slot(0, 2, 0, size, number) for number, size in enumerate((600, 300, 200, 1000))]
-    log = tmp_path / "train.log"
-    log.write_text("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 200 bytes.\n")
-    for target, expected in (("sm_9.0_gpu_after", 500), ("cpu_after", 1500), ("cl_853872983.after", None)):
-        folder = tmp_path / target
-        folder.mkdir()
+    targets = {"sm_9.0_gpu_after": 500, "cpu_after": 1500, "cl_853872983.after": None}
+    for target in targets:
         dump = f"module_0001.jit_f.{target}_optimizations-buffer-assignment.txt"
-        (folder / dump).write_bytes(dump_text(slots, headers))
-        [found] = json.loads(call("oom", log, folder, "--format", "json").out)["findings"]
-        assert (600, expected) == (found["parts"]["temporaries"], found["parts"].get("other memory spaces"))
-        assert (expected is not None) == ("Those of memory space 0 alone." in call("oom", log, folder).out)
+        (tmp_path / dump).write_bytes(dump_text(slots, headers))
+    said = b"RESOURCE_EXHAUSTED: Out of memory while trying to allocate 200 bytes.\n"
+    with in_memory([str(tmp_path)]) as con:
+        for dump in dumps(con):
+            [finding] = explain(con, list(read_messages(io.BytesIO(said))), [dump])
+            expected = targets.pop(dump["source_uri"].partition(".jit_f.")[2].partition("_optimizations")[0])
+            assert (600, expected) == (finding.parts["temporaries"], finding.parts.get("other memory spaces"))
+            shown = oom_text(Explanation([finding]), "table")
+            assert (expected is not None) == ("Those of memory space 0 alone." in shown)
+    assert {} == targets
 
 
 def test_pinned_memory_of_the_host_takes_nothing_of_the_device(tmp_path: Path):
@@ -415,8 +418,8 @@ def test_dumps_that_cannot_be_read_leave_it_open_whether_one_fitted(tmp_path):
         [told] = json.loads(call("oom", place, "--format", "json").out)["unread_dumps"]
         assert f"{place}:" == told[: len(str(place)) + 1]
         assert f"{place}:" in "".join(said.out.splitlines()[3:])
-        said = call("oom", place, "--format", "github")
-        assert (1, f"::error title=bufferhouse oom::{expected}") == (said.code, said.out.strip())
+    said = call("oom", place, "--format", "github")
+    assert (1, f"::error title=bufferhouse oom::{expected}") == (said.code, said.out.strip())
 
 
 def test_a_run_tells_what_of_it_was_refused(tmp_path):
@@ -430,7 +433,8 @@ def test_a_run_tells_what_of_it_was_refused(tmp_path):
         (tmp_path / run).mkdir()
         (tmp_path / run / dump.name).write_bytes(dump.read_bytes()[:size])
         (tmp_path / run / "train.log").write_text(f"step 1\n{line}\n")
-        call("ingest", tmp_path / run, "--warehouse", warehouse)
+    call("ingest", tmp_path / "cut", tmp_path / "unknown", "--warehouse", warehouse)
+    for run in ("cut", "unknown"):
         of_run = call("oom", "--run", run, "--warehouse", warehouse, "--format", "json")
         of_folder = call("oom", tmp_path / run, "--format", "json")
         assert (1, json.loads(of_folder.out)) == (of_run.code, json.loads(of_run.out))

@@ -39,7 +39,7 @@ def assert_only_text_differs(harmless: str, hostile: str) -> None:
     assert [(tag, [*names]) for tag, names in expected.elements] == [(tag, [*names]) for tag, names in actual.elements]
     assert expected.running == actual.running
     without_scripts = re.sub(r"<script.*?</script>", "", hostile, flags=re.DOTALL).replace("\n", "")
-    assert "" == "".join(char for char in without_scripts if not char.isprintable())
+    assert set() == {char for char in set(without_scripts) if not char.isprintable()}
     for block in ("answers", "charts", "tables"):
         (text,) = [text for attributes, text in actual.scripts if attributes.get("id") == block]
         assert text.isascii()

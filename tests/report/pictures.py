@@ -91,12 +91,14 @@ def _missing(one: Picture, other: Picture) -> float:
     for y, row in enumerate(one.rows):
         middle = y * others // height
         near = other.rows[max(middle - reach, 0) : middle + reach + 1]
+        if row in near:
+            continue
         far += min(sum(map(_looks_different, row, candidate)) for candidate in near)
     return far / (width * height)
 
 
 def _looks_different(one: Colour, other: Colour) -> bool:
-    return sum(abs(a - b) for a, b in zip(one, other, strict=True)) > 3 * _DIFFERENT
+    return abs(one[0] - other[0]) + abs(one[1] - other[1]) + abs(one[2] - other[2]) > 3 * _DIFFERENT
 
 
 def look(golden: Path, actual: Picture, *, update: bool) -> float:

@@ -31,6 +31,12 @@ def releases(example_warehouse: Path) -> Comparison:
     return read_comparison(example_warehouse, BEFORE, AFTER)
 
 
+@pytest.fixture(scope="module")
+def upgrade(example_warehouse: Path) -> Comparison:
+    """Two releases of libtpu, with programs that one of them alone has, in four memory spaces."""
+    return read_comparison(example_warehouse, *TPU)
+
+
 @pytest.fixture
 def changed(example_warehouse: Path, tmp_path: Path) -> Path:
     """A copy of the example fleet that a test may change."""
@@ -93,9 +99,9 @@ def test_figures_are_those_of_the_largest_dumps(example_warehouse: Path, runs: t
         assert row["has_same_content"] == (sides[0][3] is not None and sides[0][3] == sides[1][3])
 
 
-def test_every_program_is_counted_once(releases: Comparison, example_warehouse: Path):
+def test_every_program_is_counted_once(releases: Comparison, upgrade: Comparison):
     """The totals of a memory space sum to its programs; of the changed, those that rose and fell are counted."""
-    for comparison in (releases, read_comparison(example_warehouse, *TPU)):
+    for comparison in (releases, upgrade):
         for total in comparison.totals:
             parts = ("changed", "new", "gone", "not_compared", "unchanged")
             assert total["program_count"] == sum(total[f"{part}_count"] for part in parts)
@@ -103,7 +109,7 @@ def test_every_program_is_counted_once(releases: Comparison, example_warehouse: 
     assert (13, 8, 5, 1, 5) == tuple(
         total[f"{name}_count"] for name in ("program", "changed", "risen", "fallen", "unchanged")
     )
-    spaces = {total["memory_space"]: total["new_count"] for total in comparison.totals}
+    spaces = {total["memory_space"]: total["new_count"] for total in upgrade.totals}
     assert {0: 3, 1: 3, 2: 3, 6: 3} == spaces
 
 
@@ -124,9 +130,9 @@ def test_a_run_and_itself_are_the_same(example_warehouse: Path):
     assert "Both sides are the same run.\nNothing changed." in text
 
 
-def test_a_memory_space_of_neither_run_is_answered_with_those_there_are(example_warehouse: Path):
+def test_a_memory_space_of_neither_run_is_answered_with_those_there_are(example_warehouse: Path, upgrade: Comparison):
     comparison = read_comparison(example_warehouse, *TPU, memory_space=9)
-    spaces = sorted({row["memory_space"] for row in read_comparison(example_warehouse, *TPU).programs})
+    spaces = sorted({row["memory_space"] for row in upgrade.programs})
 
     line = "Neither run has an allocation in the memory space that is asked for; there are: "
     assert f"{line}{', '.join(map(str, spaces))}." in compare_text(comparison, "table")
@@ -289,12 +295,11 @@ def test_json_keeps_the_former_words_of_causes(releases: Comparison):
     assert program["main_cause_said"].startswith("now alive at the peak +")
 
 
-def test_totals_are_of_programs_in_both_runs(example_warehouse: Path):
+def test_totals_are_of_programs_in_both_runs(example_warehouse: Path, upgrade: Comparison):
     """What is new or gone adds nothing: before and after are sums over the same programs, from the marts."""
     before, after = (largest(example_warehouse, name) for name in TPU)
-    comparison = read_comparison(example_warehouse, *TPU)
     programs = {program for program, _ in before} & {program for program, _ in after}
-    for total in comparison.totals:
+    for total in upgrade.totals:
         space = total["memory_space"]
         expected = [sum(side.get((name, space), (0,))[0] for name in programs) for side in (before, after)]
         assert expected == [total["before_bytes"], total["after_bytes"]]

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from bufferhouse.warehouse.open import writing
@@ -40,8 +41,8 @@ def test_runs_without_flags_are_not_called_determinate(example_warehouse: Path):
 @pytest.fixture
 def twice(own_warehouse: Path) -> Path:
     """The example fleet, where two releases are called one compiler."""
-    with writing(own_warehouse) as writer:
-        writer.con.execute(
+    with duckdb.connect(str(own_warehouse)) as con:
+        con.execute(
             "UPDATE raw.runs SET compiler_version = '0.5', compiler_revision = NULL, xla_flags = '--xla_x',"
             " git_revision = NULL WHERE run_name IN ('jaxlib-0.4.38', 'jaxlib-0.6.0')"
         )
@@ -50,8 +51,8 @@ def twice(own_warehouse: Path) -> Path:
 
 def test_other_bytes_of_one_compiler_are_found(twice: Path):
     """The programs that changed between the two runs, with the least and the most bytes, and where they were seen."""
-    with writing(twice) as writer:
-        expected = writer.con.execute(
+    with duckdb.connect(str(twice)) as con:
+        expected = con.execute(
             "SELECT program_name, MIN(reserved_bytes), MAX(reserved_bytes) FROM marts.memory_space_trend_v1"
             " WHERE run_name IN ('jaxlib-0.4.38', 'jaxlib-0.6.0') GROUP BY program_name, memory_space"
             " HAVING COUNT(DISTINCT reserved_bytes) > 1 OR COUNT(DISTINCT occupied_peak_bytes) > 1 ORDER BY ALL"
@@ -70,8 +71,8 @@ def test_other_bytes_of_one_compiler_are_found(twice: Path):
 def test_a_difference_is_not_hidden_by_the_directory_that_dumps_go_to(twice: Path):
     """Runs whose flags differ in places and in what is logged had the same flags; those that matter are shown."""
     before = found(twice)
-    with writing(twice) as writer:
-        writer.con.execute(
+    with duckdb.connect(str(twice)) as con:
+        con.execute(
             "UPDATE raw.runs SET xla_flags = '--xla_x --xla_dump_to=/d/' || run_name || ' --v=' || length(run_name)"
             " WHERE run_name IN ('jaxlib-0.4.38', 'jaxlib-0.6.0')"
         )
@@ -87,9 +88,9 @@ def test_a_difference_is_not_hidden_by_the_directory_that_dumps_go_to(twice: Pat
 def test_flags_that_nobody_recorded_equal_nothing(twice: Path):
     """Of two runs of one compiler, one or both without flags, nothing is said; an empty text says there were none."""
     for flags, is_found in (((None, "--xla_x"), False), ((None, None), False), (("", "--xla_dump_to=/d"), True)):
-        with writing(twice) as writer:
+        with duckdb.connect(str(twice)) as con:
             for run_name, text in zip(("jaxlib-0.4.38", "jaxlib-0.6.0"), flags, strict=True):
-                writer.con.execute("UPDATE raw.runs SET xla_flags = ? WHERE run_name = ?", [text, run_name])
+                con.execute("UPDATE raw.runs SET xla_flags = ? WHERE run_name = ?", [text, run_name])
         listed, (programs, *_) = answers(twice)
         assert (is_found, is_found) == (bool(listed), bool(programs))
 
@@ -124,10 +125,10 @@ def test_a_memory_space_that_one_run_lacks_is_a_difference(warehouse: Path):
 @pytest.mark.parametrize("column", ["xla_flags", "git_revision", "compiler_revision"])
 def test_other_flags_or_sources_are_another_thing(twice: Path, column: str):
     """Runs with other flags, another source or another revision of the compiler are not compared."""
-    with writing(twice) as writer:
+    with duckdb.connect(str(twice)) as con:
         if column == "compiler_revision":
-            writer.con.execute("UPDATE raw.observations SET compiler_revision = NULL")
-        writer.con.execute(f"UPDATE raw.runs SET {column} = run_name")
+            con.execute("UPDATE raw.observations SET compiler_revision = NULL")
+        con.execute(f"UPDATE raw.runs SET {column} = run_name")
     assert [] == found(twice)
 
 
@@ -135,8 +136,8 @@ def test_targets_of_one_program_stand_in_their_order(warehouse: Path):
     """Rows that are equal in bytes and runs differ in what they were compiled for, and are sorted by that."""
     small, large = ({"combined": small_dump(number)} for number in (1, 9))
     targets = [f"sm_{number}.0_gpu" for number in range(4, 10)]
-    for target in targets:
-        with writing(warehouse) as writer:
+    with writing(warehouse) as writer:
+        for target in targets:
             load_runs(writer, {"run": [small, large]}, target)
     assert [f"sm_{number}.0" for number in range(4, 10)] == [row["compile_target"] for row in found(warehouse)]
 

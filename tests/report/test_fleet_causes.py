@@ -10,7 +10,6 @@ from bufferhouse.compare.causes import former, short
 from bufferhouse.compare.compare import compare_runs
 from bufferhouse.query.statements import ask
 from bufferhouse.report.fleet.data import Fleet
-from bufferhouse.report.fleet.page import fleet_page
 from bufferhouse.report.fleet.text import fleet_text
 from bufferhouse.report.text.figures import exact_bytes, human_bytes
 from tests.command_line import call
@@ -47,12 +46,14 @@ def test_what_came_back_has_no_cause(example_fleet: Fleet):
             assert bool(series.main_cause) == bool(series.has_moved and series.net_change_bytes)
 
 
-def test_every_form_names_the_causes(example_fleet: Fleet, example_warehouse: Path, monkeypatch: pytest.MonkeyPatch):
+def test_every_form_names_the_causes(
+    example_fleet: Fleet, example_page: str, example_warehouse: Path, monkeypatch: pytest.MonkeyPatch
+):
     """Terminal, Markdown, page and JSON say the same; to the byte where that is asked for."""
     monkeypatch.setenv("COLUMNS", "200")
     shown = {form: fleet_text(example_fleet, form) for form in ("table", "markdown")}
     exact = {form: fleet_text(example_fleet, form, exact=True) for form in ("table", "markdown")}
-    cells = [cell for row in Parts(fleet_page(example_fleet)).rows for cell in row]
+    cells = [cell for row in Parts(example_page).rows for cell in row]
     said = call("report", "fleet", "--warehouse", example_warehouse, "--format", "json")
     movers = json.loads(said.out)["answers"]["fleet_movers"]
     assert example_fleet.answers["fleet_movers"].records == movers

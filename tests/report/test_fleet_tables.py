@@ -12,6 +12,7 @@ from bufferhouse.report.fleet.tables import fleet_tables
 from tests.command_line import CHECKOUT
 
 FLEET = CHECKOUT / "examples" / "fleet"
+NEWEST_AND_OLDER = ("jaxlib-0.10.0", "jaxlib-0.6.0")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -81,26 +82,23 @@ def test_coverage_is_counted_in_the_files(example):
     assert len([path for path in FLEET.iterdir() if path.is_dir()]) == found["compiler"][1]
 
 
-@pytest.mark.parametrize("cut", ["allocations", "live ranges", "source lines"])
-def test_what_lacks_is_not_covered(tmp_path, cut):
+def test_what_lacks_is_not_covered(tmp_path):
     """A dump without live ranges has no occupied peak, one without metadata no source line: shares fall.
 
     One without an allocation counts as any other content does.
     """
-    run = tmp_path / "run"
-    run.mkdir()
-    if cut == "allocations":
-        (dump,) = (FLEET / "jaxlib-0.10.0").glob("*jit_fft*-buffer-assignment.txt")
-        text, figure = "BufferAssignment:\n", "reserved bytes, footprint"
-    elif cut == "live ranges":  # they are a file of their own there
-        (dump,) = (FLEET / "jaxlib-0.10.0").glob("*jit_fft*-buffer-assignment.txt")
-        text, figure = dump.read_text(), "occupied peak, padding at the peak"
-    else:
-        (dump,) = (FLEET / "jaxlib-0.6.0").glob("*jit_fft*-buffer-assignment.txt")
-        text, figure = dump.read_text().replace("source_file=", "other_file="), "source lines"
-    (run / dump.name).write_text(text)
-    rows = read_fleet([str(run)]).answers["fleet_coverage"].records
-    assert [(0, 1)] == [(row["covered_count"], row["total_count"]) for row in rows if row["figure"] == figure]
+    newest, older = (next((FLEET / run).glob("*jit_fft*-buffer-assignment.txt")) for run in NEWEST_AND_OLDER)
+    texts = {
+        "jit_empty": "BufferAssignment:\n",
+        "jit_unscheduled": newest.read_text(),  # its live ranges are a file of their own
+        "jit_sourceless": older.read_text().replace("source_file=", "other_file="),
+    }
+    for name, text in texts.items():
+        (tmp_path / f"module_0001.{name}.cpu_after_optimizations-buffer-assignment.txt").write_text(text)
+    rows = read_fleet([str(tmp_path)]).answers["fleet_coverage"].records
+    found = {row["figure"]: (row["covered_count"], row["total_count"]) for row in rows}
+    figures = ("reserved bytes, footprint", "occupied peak, padding at the peak", "source lines")
+    assert [(2, 3), (1, 3), (0, 3)] == [found[figure] for figure in figures]
 
 
 def test_each_table_that_has_rows_is_in_the_report(example_fleet: Fleet):

@@ -16,21 +16,13 @@ from bufferhouse.report.program.data import PARTS, Program, find_dump, read_prog
 from bufferhouse.report.program.kept import kept_records
 from bufferhouse.report.program.page import program_page
 from bufferhouse.report.program.text import capacity_note, notes, program_text, subtitle
-from bufferhouse.warehouse.open import writing
 from tests.command_line import call
-from tests.ingests import write_dumps
 from tests.synthetic import Slot, dump_text, small_dump
-from tests.warehouses import load_texts, rows
+from tests.warehouses import rows
 
 TPU = "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33"
 TRANSFORMER = 2800098501227488001
 ROUNDED = int(float(TRANSFORMER))  # as jq 1.6 hands it on
-
-
-@pytest.fixture(scope="module")
-def transformer(example_warehouse: Path) -> Program:
-    """A program with four memory spaces, padding, and a printed peak elsewhere."""
-    return read_program(example_warehouse, "jit_transformer2_fwd", run=TPU)
 
 
 @pytest.mark.parametrize("word", ["jit_transformer2_fwd", "jit_tr", str(TRANSFORMER), "#28000985", "2800098501"])
@@ -223,147 +215,148 @@ def test_a_run_of_rejects_says_so(own_warehouse: Path, warehouse: Path, tmp_path
         read_program(own_warehouse, "jit_fft", run="broken")
 
 
-@pytest.fixture
-def synthetic(warehouse: Path):
-    """A function that makes a warehouse of one run of one program, of dumps with these texts."""
-
-    def make(*texts: bytes) -> Path:
-        with writing(warehouse) as opened:
-            load_texts(opened, texts)
-        return warehouse
-
-    return make
-
-
-def test_a_dump_without_live_ranges_has_a_capacity(fleet: Path, tmp_path: Path, begun: Callable):
-    """How much of it is reserved is known all the same: on the terminal, on the page and in a site."""
-    warehouse, run = tmp_path / "own.duckdb", tmp_path / "run"
+@pytest.fixture(scope="module")
+def unscheduled(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of a run on a device of 1 MB, with a dump without live ranges. To be read, never written."""
+    run = tmp_path_factory.mktemp("unscheduled") / "run"
     run.mkdir()
     (run / "run.json").write_text('{"device_memory_bytes": 1000000}')
     for file in (fleet / "jaxlib-0.10.0").glob("*jit_fft*-buffer-assignment*.txt"):
         shutil.copy(file, run)
-    assert 0 == call("ingest", run, "--warehouse", warehouse).code
-    program = read_program(warehouse, "jit_fft")
-    [note] = [capacity_note(program, space) for space in program.spaces]
+    assert 0 == call("ingest", run, "--warehouse", run.with_suffix(".duckdb")).code
+    return run.with_suffix(".duckdb")
+
+
+@pytest.fixture(scope="module")
+def fft(unscheduled: Path) -> Program:
+    """Its program."""
+    return read_program(unscheduled, "jit_fft")
+
+
+def test_a_dump_without_live_ranges_has_a_capacity(unscheduled: Path, fft: Program, begun: Callable):
+    """How much of it is reserved is known all the same: on the terminal, on the page and in a site."""
+    [note] = [capacity_note(fft, space) for space in fft.spaces]
     assert note.startswith("Capacity: 1,000,000 B (the run); ")
-    assert note in program_text(program, "table")
-    assert note in program_page(program)
+    assert note in program_text(fft, "table")
+    assert note in program_page(fft)
     site = begun("site")
-    assert 0 == call("site", site, "--warehouse", warehouse).code
+    assert 0 == call("site", site, "--warehouse", unscheduled).code
     [page] = (site / "programs").glob("*/run.html")
     assert note in page.read_text()
 
 
-@pytest.mark.parametrize(
-    ("target", "said"),
-    [("sm_9.0_gpu_after", "60.0% of it is reserved here, 110.0% in all memory spaces of the device."),
-     ("cl_853872983.after", "60.0% of it is reserved.")],
-)  # fmt: skip
-def test_the_capacity_is_that_of_all_memory_spaces_of_the_device(tmp_path: Path, target: str, said: str):
-    """Of a GPU these are all but the host's, of a TPU space 0 alone."""
-    headers = [", preallocated-temp", *(f", color {color}, preallocated-temp" for color in (2, 7, 5))]
-    slots = [Slot(0, 2, 0, size, number) for number, size in enumerate((60, 30, 20, 100))]
-    (tmp_path / f"module_0001.jit_f.{target}_optimizations-buffer-assignment.txt").write_bytes(
-        dump_text(slots, headers)
-    )
-    (tmp_path / "run.json").write_text('{"device_memory_bytes": 100}')
-    program = read_program([str(tmp_path)], "jit_f")
-    said_of_spaces = [capacity_note(program, space) for space in program.spaces]
-    assert [f"Capacity: 100 B (the run); {said}", "", "", ""] == said_of_spaces
-
-
-def test_a_program_that_did_not_fit_says_so(tmp_path: Path):
-    """Ahead of time a compiler gives less of a v4 than there is: what seems to fit was refused."""
-    stem = tmp_path / "module_0001.jit_f.cl_853872983"
-    dump = Path(f"{stem}.after_optimizations-buffer-assignment.txt")
-    dump.write_bytes(dump_text([Slot(0, 2, 0, 60)], [", preallocated-temp"]))
-    said = "The program did not fit, as files beside its dump or a message of its run say."
-    for is_said in (False, True):
-        assert is_said == (said in notes(read_program([str(tmp_path)], "jit_f")))
-        Path(f"{stem}.oom_intermediate_module.txt").write_text("HloModule jit_f")
-
-
-def test_a_result_in_the_place_of_a_donated_argument_is_no_argument(tmp_path: Path):
-    """The caller keeps both: the argument, which is there from the start, and the result, which is born later."""
-    donated = ", parameter 0, shape |u8[64]| at ShapeIndex {}, output shape is |u8[64]|, maybe-live-out"
-    slots = [Slot(0, 3, 0, 32, 1), Slot(2, 3, 0, 64)]
-    headers = [donated, ", parameter 1, shape |u8[32]| at ShapeIndex {}"]
-    (tmp_path / "module_0001.jit_f.cpu_after_optimizations-buffer-assignment.txt").write_bytes(
-        dump_text(slots, headers)
-    )
-    [space] = read_program([str(tmp_path)], "jit_f").spaces
-    kept = {row["value_name"]: row["kept"] for row in kept_records(space)}
-    assert {"v0": "the caller, an argument", "v1": "the caller, a result in the place of an argument"} == kept
-
-
-def test_a_dump_without_live_ranges(fleet: Path, warehouse: Path, tmp_path: Path):
+def test_a_dump_without_live_ranges(fft: Program):
     """Nothing is said of any moment, and that it is not known; reserved bytes are."""
-    for file in (fleet / "jaxlib-0.10.0").glob("*jit_fft*-buffer-assignment*.txt"):
-        shutil.copy(file, tmp_path)
-    assert 0 == call("ingest", tmp_path / "*.txt", "--warehouse", warehouse).code
-    program = read_program(warehouse, "jit_fft")
-    assert [False] == [space.has_live_ranges for space in program.spaces]
-    said = program_text(program, "table", exact=True)
+    assert [False] == [space.has_live_ranges for space in fft.spaces]
+    said = program_text(fft, "table", exact=True)
     assert "has no live ranges" in said
     assert re.search(r"^reserved +[0-9,]+ B$", said, re.MULTILINE)
     assert "occupied" not in said
-    page = program_page(program)
+    page = program_page(fft)
     assert "has no live ranges" in page
     assert "<canvas" not in page
 
 
-def test_of_several_dumps_of_a_run_the_largest_is_shown(synthetic):
-    """The report says that there are others."""
+FOUR_SPACES = dump_text(
+    [Slot(0, 2, 0, size, number) for number, size in enumerate((60, 30, 20, 100))],
+    [", preallocated-temp", *(f", color {color}, preallocated-temp" for color in (2, 7, 5))],
+)
+LIBTPU = "cl_853872983.after"
+DONATED = ", parameter 0, shape |u8[64]| at ShapeIndex {}, output shape is |u8[64]|, maybe-live-out"
+
+
+@pytest.fixture(scope="module")
+def small(blank_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of small runs, each of one program that is called as it is. To be read, never written."""
+    folder = tmp_path_factory.mktemp("small")
+
+    def write(run: str, *texts: bytes, target: str = "cpu_after", program: str = "", **facts: object) -> None:
+        (folder / run).mkdir()
+        (folder / run / "run.json").write_text(json.dumps(facts))
+        for number, text in enumerate(texts):
+            name = f"module_000{number}.jit_{program or run}.{target}_optimizations-buffer-assignment.txt"
+            (folder / run / name).write_bytes(text)
+
+    write("gpu", FOUR_SPACES, target="sm_9.0_gpu_after", device_memory_bytes=100)
+    write("tpu", FOUR_SPACES, target=LIBTPU, device_memory_bytes=100)
+    for run in ("fits", "refused"):
+        write(run, dump_text([Slot(0, 2, 0, 60)], [", preallocated-temp"]), target=LIBTPU)
+    (folder / "refused" / "module_0000.jit_refused.cl_853872983.oom_intermediate_module.txt").write_text("HloModule f")
+    headers = [DONATED, ", parameter 1, shape |u8[32]| at ShapeIndex {}"]
+    write("donated", dump_text([Slot(0, 3, 0, 32, 1), Slot(2, 3, 0, 64)], headers))
     # The same entry signature, so the same program.
-    path = synthetic(dump_text([Slot(0, 2, 0, 64)]), dump_text([Slot(0, 2, 0, 64), Slot(1, 2, 64, 8)]))
-    program = read_program(path, "")
+    write("variants", dump_text([Slot(0, 2, 0, 64)]), dump_text([Slot(0, 2, 0, 64), Slot(1, 2, 64, 8)]))
+    write("map", dump_text([Slot(0, 3, 0, 64), Slot(0, 0, 64, 100), Slot(0, 3, 164, 32), Slot(1, 1, 64, 8)]))
+    write("owners", dump_text([Slot(0, 3, 0, 64), Slot(0, 3, 64, 100)]))
+    for number, device in enumerate(("v5e", "v4", "v5e", "v4")):
+        facts = {"device_kind": device, "started_at": f"2026-01-0{number + 1}T00:00:00Z"}
+        write(f"night{number}", small_dump(number), program="nightly", **facts)
+    warehouse = Path(shutil.copy(blank_warehouse, folder / "small.duckdb"))
+    assert 0 == call("ingest", folder, "--warehouse", warehouse).code
+    return warehouse
+
+
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [("gpu", "60.0% of it is reserved here, 110.0% in all memory spaces of the device."),
+     ("tpu", "60.0% of it is reserved.")],
+)  # fmt: skip
+def test_the_capacity_is_that_of_all_memory_spaces_of_the_device(small: Path, run: str, said: str):
+    """Of a GPU these are all but the host's, of a TPU space 0 alone."""
+    program = read_program(small, f"jit_{run}")
+    said_of_spaces = [capacity_note(program, space) for space in program.spaces]
+    assert [f"Capacity: 100 B (the run); {said}", "", "", ""] == said_of_spaces
+
+
+def test_a_program_that_did_not_fit_says_so(small: Path):
+    """Ahead of time a compiler gives less of a v4 than there is: what seems to fit was refused."""
+    said = "The program did not fit, as files beside its dump or a message of its run say."
+    for run, is_said in (("fits", False), ("refused", True)):
+        assert is_said == (said in notes(read_program(small, f"jit_{run}")))
+
+
+def test_a_result_in_the_place_of_a_donated_argument_is_no_argument(small: Path):
+    """The caller keeps both: the argument, which is there from the start, and the result, which is born later."""
+    [space] = read_program(small, "jit_donated").spaces
+    kept = {row["value_name"]: row["kept"] for row in kept_records(space)}
+    assert {"v0": "the caller, an argument", "v1": "the caller, a result in the place of an argument"} == kept
+
+
+def test_of_several_dumps_of_a_run_the_largest_is_shown(small: Path):
+    """The report says that there are others."""
+    program = read_program(small, "jit_variants")
     assert 72 == program.spaces[0].facts["reserved_bytes"]
     assert "This run has 2 different dumps of the program; this is the largest." in program_text(program, "table")
 
 
-def test_the_history_is_that_of_one_device(warehouse: Path, tmp_path: Path):
+def test_the_history_is_that_of_one_device(small: Path):
     """Runs of another kind of device are another series, on a terminal and on the page."""
-    for number, device in enumerate(("v5e", "v4", "v5e", "v4")):
-        write_dumps(tmp_path / f"run{number}", [1], lambda _, size=number: small_dump(size))
-        words = (
-            "--run",
-            f"run{number}",
-            "--label",
-            f"device_kind={device}",
-            "--label",
-            f"started_at=2026-01-0{number + 1}",
-        )
-        assert 0 == call("ingest", tmp_path / f"run{number}", *words, "--warehouse", warehouse).code
-    program = read_program(warehouse, "jit_f")
-    assert ["run1", "run3"] == [run["run_name"] for run in program.series(0)]
+    program = read_program(small, "jit_nightly")
+    assert ["night1", "night3"] == [run["run_name"] for run in program.series(0)]
     assert [None, 2] == [run["reserved_change_bytes"] for run in program.series(0)]
     assert "over 2 runs" in program_text(program, "table")
 
 
-def test_the_map_says_what_it_leaves_out(synthetic, monkeypatch: pytest.MonkeyPatch):
+def test_the_map_says_what_it_leaves_out(small: Path, monkeypatch: pytest.MonkeyPatch):
     """Beyond the limit the smallest areas are left out, and counted with the largest slot among them."""
     monkeypatch.setattr(reading, "MAP_VALUES", 2)
-    slots = [Slot(0, 3, 0, 64), Slot(0, 0, 64, 100), Slot(0, 3, 164, 32), Slot(1, 1, 64, 8)]
-    program = read_program(synthetic(dump_text(slots)), "")
+    program = read_program(small, "jit_map")
     assert [0, 2] == [row["value_id"] for row in program.answers["program_map"].records]
     assert (4, 2, 100) == tuple(program.answers["program_map_spaces"].rows[0][1:])
     assert "2 of 4 values are not drawn" in program_text(program, "table")
 
 
-def test_rows_beyond_the_limit_are_summed(synthetic, monkeypatch: pytest.MonkeyPatch):
+def test_rows_beyond_the_limit_are_summed(small: Path, monkeypatch: pytest.MonkeyPatch):
     """What the table of owners leaves out is said to the byte."""
     monkeypatch.setattr(reading, "PEAK_OWNERS", 1)
-    program = read_program(synthetic(dump_text([Slot(0, 3, 0, 64), Slot(0, 3, 64, 100)])), "")
+    program = read_program(small, "jit_owners")
     assert "2 values at position 0: 164 B. Left out: 1 smaller owner with 64 B." in program_text(program, "table")
 
 
-def test_names_do_nothing_on_a_terminal(example_warehouse: Path, tmp_path: Path):
+def test_names_do_nothing_on_a_terminal(hostile_names):
     """Control characters and turned text in names are written as escapes."""
-    path = Path(shutil.copy(example_warehouse, tmp_path / "hostile.duckdb"))
-    with writing(path) as warehouse:
-        warehouse.con.execute("UPDATE raw.observations SET program_name = 'x' || chr(27) || '[31m' || chr(8238)")
-        warehouse.con.execute("UPDATE raw.instruction_texts SET op_name = chr(27) || chr(8238) || repeat('模', 4000)")
-    program = read_program(path, str(TRANSFORMER), run=TPU)
+    path, prefix = hostile_names
+    program = read_program(path, str(TRANSFORMER), run=prefix + TPU)
     for form in ("table", "markdown"):
         text = program_text(program, form)
         assert "" == "".join(char for char in text if not char.isprintable() and char != "\n")

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -35,12 +34,6 @@ from tests.synthetic import Slot, dump_text
 TPU = "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33"
 MORE_ELEMENTS = {"rect", "select", "option", "input", "label", "output", "button", "canvas"}
 MORE_ATTRIBUTES = {"x", "width", "height", "value", "hidden", "aria-describedby"}
-
-
-@pytest.fixture(scope="module")
-def transformer(example_warehouse: Path) -> Program:
-    """A program with four memory spaces, padding, and a printed peak elsewhere."""
-    return read_program(example_warehouse, "jit_transformer2_fwd", run=TPU)
 
 
 @pytest.fixture(scope="module")
@@ -215,26 +208,12 @@ def test_a_history_draws_the_runs_of_one_device(tmp_path: Path):
     assert "over 3 runs" in chart.description
 
 
-def renamed(example_warehouse: Path, path: Path, prefix: str) -> str:
-    """The page of a program of a copy of the example fleet, with a prefix to every name in it."""
-    shutil.copy(example_warehouse, path)
-    with duckdb.connect(str(path)) as con:
-        con.execute("UPDATE raw.runs SET run_name = $1 || run_name, track = $1 || track, compiler = $1", [prefix])
-        con.execute("UPDATE raw.observations SET program_name = $1 || program_name", [prefix])
-        con.execute("UPDATE raw.observations SET relative_path = $1 || relative_path", [prefix])
-        con.execute("UPDATE raw.instructions SET instruction_name = $1 || instruction_name", [prefix])
-        con.execute(
-            "UPDATE raw.instruction_texts SET op_name = $1 || repeat('x', 4000), opcode = $1 || opcode,"
-            " source_file = $1 || 'f.py'",
-            [prefix],
-        )
-    return program_page(read_program(path, prefix + "jit_transformer2_fwd", run=prefix + TPU))
-
-
-def test_hostile_names_change_nothing_but_text(example_warehouse: Path, tmp_path: Path):
+def test_hostile_names_change_nothing_but_text(harmless_names, hostile_names):
     """Names with markup, quotes, control characters and turned text give the same elements as harmless names."""
-    harmless = renamed(example_warehouse, tmp_path / "harmless.duckdb", "x" * len(printable(HOSTILE)))
-    hostile = renamed(example_warehouse, tmp_path / "hostile.duckdb", HOSTILE)
+    harmless, hostile = (
+        program_page(read_program(path, prefix + "jit_transformer2_fwd", run=prefix + TPU))
+        for path, prefix in (harmless_names, hostile_names)
+    )
     assert_only_text_differs(harmless, hostile)
     columns, rows = Parts(hostile).answer("program_map")
-    assert {HOSTILE + "x" * 4000} == {row[columns.index("op_name")] for row in rows} - {None}
+    assert {HOSTILE + "模" * 200 + "x" * 3800} == {row[columns.index("op_name")] for row in rows} - {None}

@@ -17,7 +17,6 @@ from bufferhouse.report.run.page import run_page
 from bufferhouse.report.run.text import run_text
 from tests.command_line import call
 from tests.ingests import write_dumps
-from tests.report.pages import HOSTILE
 from tests.synthetic import small_dump
 from tests.warehouses import rows
 
@@ -327,15 +326,9 @@ def test_wrong_calls(example_warehouse: Path, verb: list[str], words: list[str],
     assert message in said.err
 
 
-def test_names_do_nothing_on_a_terminal(example_warehouse: Path, tmp_path: Path):
+def test_names_do_nothing_on_a_terminal(hostile_names):
     """Control characters and turned text in names are written as escapes, however narrow their column."""
-    path = Path(shutil.copy(example_warehouse, tmp_path / "hostile.duckdb"))
-    with duckdb.connect(str(path)) as con:
-        con.execute("UPDATE raw.runs SET run_name = run_name || $1, track = $1, compiler = $1", [HOSTILE])
-        con.execute("UPDATE raw.observations SET program_name = $1 || program_name", [HOSTILE])
-        con.execute("UPDATE raw.instruction_texts SET op_name = repeat('模', 4000) || $1", [HOSTILE])
-        con.execute("UPDATE raw.instructions SET instruction_name = $1 || instruction_name", [HOSTILE])
-    run = read_run(path, TPU)
+    run = read_run(hostile_names.path, hostile_names.prefix + TPU)
     for form in ("table", "markdown"):
         text = run_text(run, form)
         assert "" == "".join(char for char in text if not char.isprintable() and char != "\n")

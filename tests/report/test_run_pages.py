@@ -18,7 +18,7 @@ from bufferhouse.report.run.data import BLOCKS, CONSTANTS, DONATIONS, REJECTS, r
 from bufferhouse.report.run.page import run_page
 from bufferhouse.report.text.figures import human_bytes, printable
 from tests.command_line import call
-from tests.report.pages import HOSTILE, Parts, assert_alone, assert_only_text_differs
+from tests.report.pages import Parts, assert_alone, assert_only_text_differs
 from tests.warehouses import rows
 
 TPU = ("tpu-v5e-jaxlib-0.4.38-libtpu-0.0.8", "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33")
@@ -178,23 +178,21 @@ def test_charts_are_valid_and_tell_bars_apart(pages: dict[str, tuple[str, Parts]
     assert all(re.match(f"{bar_chart}|{waterfall}", label) for label in labels)
 
 
-def renamed(example_warehouse: Path, path: Path, prefix: str, name: str) -> str:
-    """A page of a copy of the example fleet, with a prefix to every name in it."""
-    shutil.copy(example_warehouse, path)
-    with duckdb.connect(str(path)) as con:
-        con.execute("UPDATE raw.runs SET run_name = $1 || run_name, track = $1 || track, compiler = $1", [prefix])
-        con.execute("UPDATE raw.observations SET program_name = $1 || program_name", [prefix])
-        con.execute("UPDATE raw.instructions SET instruction_name = $1 || instruction_name", [prefix])
-        con.execute("UPDATE raw.instruction_texts SET op_name = $1 || repeat('x', 4000)", [prefix])
-        con.execute("UPDATE raw.shapes SET shape_text = $1 || shape_text", [prefix])
-    return PAGES[name](path, prefix)
+@pytest.fixture(scope="module")
+def with_shapes(harmless_names, hostile_names, tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, str]]:
+    """Harmless names and hostile ones; these pages show shapes as they are, too."""
+    found = []
+    for path, prefix in (harmless_names, hostile_names):
+        found.append((Path(shutil.copy(path, tmp_path_factory.mktemp("shapes"))), prefix))
+        with duckdb.connect(str(found[-1][0])) as con:
+            con.execute("UPDATE raw.shapes SET shape_text = $1 || shape_text", [prefix])
+    return found
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_hostile_names_change_nothing_but_text(example_warehouse: Path, tmp_path: Path, name: str):
+def test_hostile_names_change_nothing_but_text(with_shapes: list[tuple[Path, str]], name: str):
     """Names with markup, quotes, control characters and turned text give the same elements as harmless names."""
-    harmless = renamed(example_warehouse, tmp_path / "harmless.duckdb", "x" * len(printable(HOSTILE)), name)
-    hostile = renamed(example_warehouse, tmp_path / "hostile.duckdb", HOSTILE, name)
+    harmless, hostile = (PAGES[name](*place) for place in with_shapes)
     assert_only_text_differs(harmless, hostile)
 
 
