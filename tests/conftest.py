@@ -1,8 +1,6 @@
 """Fixtures of the whole suite: the example fleet, a warehouse of it, the corpus, expected outputs."""
 
-import os
 import shutil
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -19,10 +17,6 @@ from tests.models.small_models import write_models
 from tests.report.browser import Browser, browsing
 
 pytest_plugins = ["tests.shares"]
-
-# As the Makefile: tests start hundreds of processes, and without bytecode each would compile a thousand modules anew.
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-sys.dont_write_bytecode = False
 
 GOLDEN = CHECKOUT / "tests" / "golden"
 
