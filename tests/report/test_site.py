@@ -344,9 +344,12 @@ def test_a_manifest_leads_nowhere_out_of_its_site(key: str, place: str):
 
 @pytest.mark.soak
 def test_a_run_that_comes_late_renews_the_order_of_those_behind_it(tmp_path: Path, begun: Callable):
-    """Pages and figures have the place of each run among all, also of those that share no program with it."""
+    """Pages and figures have the place of each run among all, also of those that share no program with it.
+
+    Comparisons have it not, and stay.
+    """
     warehouse, folder = tmp_path / "own.duckdb", begun("site")
-    load_sizes(tmp_path, warehouse, {"new": 64})
+    load_sizes(tmp_path, warehouse, {"before": 32, "new": 64})
     built(warehouse, folder)
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "run.json").write_text(json.dumps({"started_at": "2020-01-01T00:00:00Z"}))

@@ -97,6 +97,8 @@ class Steps:
 
     def _page(self, step: Step) -> Made:
         comparison = comparison_of(self._con, *step.key)
+        # A run that comes later may have its place before them: nothing else of these pages would change.
+        comparison.answers["compare_runs"] = _without(comparison.answers["compare_runs"], "run_order")
         comparison.answers["compare_programs"] = self._with_pages(step, comparison)
         comparison.answers["compare_causes"] = self._with_sources(step, comparison)
         rows = [[row[name] for name in MOVER] for row in comparison.programs if _is_mover(row)]
@@ -107,7 +109,8 @@ class Steps:
             (f"Run {printable(run['run_name'], 60)}", run_address(run["run_name"])) for run in (step.before, step.after)
         ]
         links.append(("Compare other runs", "compare/any.html"))
-        answers = comparison.answers | {"compare_runs": _stable(comparison.answers["compare_runs"])}
+        # When they were loaded says nothing about the comparison.
+        answers = comparison.answers | {"compare_runs": _without(comparison.answers["compare_runs"], "loaded_at")}
         text = compare_page(comparison, frame, links)
         # What has the same dump in both runs would be most of the figures, and says nothing.
         others = Answer.of([row for row in comparison.programs if not row["has_same_content"]])
@@ -140,7 +143,5 @@ def _is_mover(row: Record) -> bool:
     return bool(row["delta_bytes"]) or is_other_program
 
 
-def _stable(runs: Answer) -> Answer:
-    """Return the runs without when they were loaded, which says nothing about the comparison."""
-    left_out = ("loaded_at", "run_order")
-    return Answer.of([{name: row[name] for name in row if name not in left_out} for row in runs.records])
+def _without(answer: Answer, column: str) -> Answer:
+    return Answer.of([{name: row[name] for name in row if name != column} for row in answer.records])
