@@ -357,7 +357,9 @@ def test_a_run_that_comes_late_renews_the_order_of_those_behind_it(tmp_path: Pat
         dump_text([Slot(0, 2, 0, 96)])
     )
     run_ingest([str(tmp_path / "old")], warehouse, run_name="old")
-    assert {"runs/new.html", "programs/jit_f.html"} <= renewed(warehouse, folder, begun("anew"))
+    pages = renewed(warehouse, folder, begun("anew"))
+    assert {"runs/new.html", "programs/jit_f.html"} <= pages
+    assert step_address("before", "new") in pages_of(folder) - pages
 
 
 @pytest.mark.soak
