@@ -80,7 +80,7 @@ STEPS = {
     "bufferhouse.tabulate.scanned.Scanned.take": (of_scanned, "read in Python"),
     "bufferhouse.warehouse.load.observe": (of_sightings, None),
 }
-# Steps that the native reader leaves out, and one that it has in common with them.
+# Steps of the reader in Python, which the native one leaves out, and one behind both.
 STEPS_IN_PYTHON = {
     "bufferhouse.tabulate.contents.parse": (of_bytes, "reader"),
     "bufferhouse.tabulate.tabulator.Tabulator.add": (of_columns, "internal:tabulate"),
