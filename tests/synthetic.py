@@ -51,6 +51,12 @@ def dump_text(slots: list[Slot], headers: list[str] | None = None) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
+def colored(sizes: list[int], colors: list[int]) -> bytes:
+    """A dump of a temporary in each of some memory spaces, all alive at once."""
+    headers = [f", color {color}, preallocated-temp" if color else ", preallocated-temp" for color in colors]
+    return dump_text([Slot(0, 2, 0, size, number) for number, size in enumerate(sizes)], headers)
+
+
 def small_dump(number: int) -> bytes:
     """One of any number of small dumps that all differ."""
     return dump_text([Slot(0, 2, 0, 64), Slot(1, 2, 64, 8 + number)])

@@ -140,9 +140,10 @@ def test_a_run_of_a_failed_compilation_is_no_run_of_others(tmp_path: Path):
     (others / "run.json").write_text(json.dumps({"compiler": "jaxlib", "compiler_version": "fits"}))
     assert 0 == call("ingest", others, "--warehouse", tmp_path / "w.duckdb").code
     words = ["--release", "fits", "--release", "fails", "--fail-is-bad", "--warehouse", tmp_path / "w.duckdb"]
-    said = call("bisect", "jit_residual_add", *words, "--format", "json", "--", sys.executable, script, "{release}")
-    found = json.loads(said.out)
-    assert ("fails", 2) == (found["first_bad"], found["compile_count"])
+    for compiled in (2, 1):  # its run is there the second time only
+        said = call("bisect", "jit_residual_add", *words, "--format", "json", "--", sys.executable, script, "{release}")
+        found = json.loads(said.out)
+        assert ("fails", compiled) == (found["first_bad"], found["compile_count"])
 
 
 def test_runs_of_others_are_taken_where_they_agree(bisect, example_warehouse: Path, tmp_path: Path):

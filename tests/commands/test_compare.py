@@ -10,7 +10,7 @@ import pytest
 
 from tests.command_line import CHECKOUT, Outcome, call
 from tests.ingests import SUFFIX
-from tests.synthetic import Slot, dump_text, small_dump
+from tests.synthetic import Slot, colored, dump_text, small_dump
 from tests.warehouses import rows
 
 BEFORE, AFTER = "jaxlib-0.4.38", "jaxlib-0.6.0"
@@ -28,22 +28,10 @@ def compare(example_warehouse: Path):
     return compared
 
 
-def spaced(size: int) -> bytes:
-    """A dump of temporaries of one size in two memory spaces."""
-    slots = [Slot(0, 2, 0, size), Slot(0, 2, 0, size, allocation=1)]
-    return dump_text(slots, [", preallocated-temp", ", color 1, preallocated-temp"])
-
-
 def shaped(size: int) -> bytes:
     """A dump of one parameter."""
     header = f", parameter 0, shape |u8[{size}]| at ShapeIndex {{}}"
     return dump_text([Slot(0, 2, 0, size)], [header])
-
-
-def colored(sizes: list[int], colors: list[int]) -> bytes:
-    """A dump of a temporary in each of some memory spaces."""
-    headers = [f", color {color}, preallocated-temp" if color else ", preallocated-temp" for color in colors]
-    return dump_text([Slot(0, 2, 0, size, number) for number, size in enumerate(sizes)], headers)
 
 
 def without_live_ranges(number: int) -> bytes:
@@ -55,8 +43,8 @@ IN_FOUR_SPACES = colored([60, 30, 20, 100], [0, 2, 7, 5])
 GPU, TPU = "sm_9.0a_gpu_after_optimizations", "cl_853872983.after_optimizations"
 # The dumps of small runs, with their programs; those of a run "on-…" or "fit-…" are for a device of 100 bytes.
 RUNS = {
-    "spaced-small": [("jit_f", spaced(64))],
-    "spaced-large": [("jit_f", spaced(128))],
+    "spaced-small": [("jit_f", colored([64, 64], [0, 1]))],
+    "spaced-large": [("jit_f", colored([128, 128], [0, 1]))],
     "judged-before": [("jit_f", small_dump(0)), ("jit_g", without_live_ranges(0))],
     "judged-after": [("jit_f", small_dump(0)), ("jit_g", without_live_ranges(1)), ("jit_h", NONSENSE)],
     "on-shaped-small": [("jit_f", shaped(64))],

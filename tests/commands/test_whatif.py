@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import CHECKOUT, call
-from tests.synthetic import Slot, dump_text
+from tests.synthetic import Slot, colored, dump_text
 
 RUN = "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33"
 PROGRAM = "jit_mlp_train_step"
@@ -230,13 +230,11 @@ def test_what_cannot_be_fitted_is_named(example_warehouse: Path, words: list[str
 
 def test_a_capacity_holds_all_memory_spaces_of_a_gpu(warehouse: Path, tmp_path: Path):
     """They lie in one memory: memory space 0 has what the others leave; of a TPU it has a memory of its own."""
-    headers = [", preallocated-temp", *(f", color {color}, preallocated-temp" for color in (2, 7, 5))]
-    slots = [Slot(0, 2, 0, size, number) for number, size in enumerate((60, 30, 20, 100))]
     devices = {"gpu": ("sm_9.0a_gpu_after", 50), "tpu": ("cl_853872983.after", 0)}
     for run, (target, _) in devices.items():
         (tmp_path / run).mkdir()
         dump = f"module_0001.jit_f.{target}_optimizations-buffer-assignment.txt"
-        (tmp_path / run / dump).write_bytes(dump_text(slots, headers))
+        (tmp_path / run / dump).write_bytes(colored([60, 30, 20, 100], [0, 2, 7, 5]))
     assert 0 == call("ingest", tmp_path / "gpu", tmp_path / "tpu", "--warehouse", warehouse).code
     for run, (_, others) in devices.items():
         words = ("whatif", "jit_f", "--means", "donate", "--run", run, "--warehouse", warehouse, "--fit")

@@ -2,9 +2,17 @@
 
 from collections.abc import Mapping
 
-from bufferhouse.dump import Dump
+from bufferhouse.dump import Dump, parse, render
 from bufferhouse.dump.columns import decode
 from tests import oracle
+
+
+def assert_read_back(dump: Dump) -> None:
+    """Write a dump as text; reading it gives the same columns, and writing these the same bytes."""
+    files = render(dump)
+    actual = parse(files)
+    assert dump == actual
+    assert files == render(actual)
 
 
 def facts(dump: Dump) -> dict:

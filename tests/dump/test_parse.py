@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 
 from bufferhouse.dump import Dump, DumpError, parse, render
 from tests.corpus import Count
-from tests.dump.facts import facts, facts_for_proto, facts_of_proto, oracle_facts
+from tests.dump.facts import assert_read_back, facts, facts_for_proto, facts_of_proto, oracle_facts
 from tests.dump.strategies import dumps
 from tests.fuzz import HOSTILE, outcome
 from tests.samples import Sample, of_archive, of_fleet
@@ -96,13 +96,6 @@ def test_every_generated_dump_is_read_back(dump: Dump):
 def test_many_generated_dumps_are_read_back(dump: Dump):
     """The same, at length."""
     assert_read_back(dump)
-
-
-def assert_read_back(dump: Dump) -> None:
-    files = render(dump)
-    actual = parse(files)
-    assert dump == actual
-    assert files == render(actual)
 
 
 @pytest.mark.parametrize("name", HOSTILE)

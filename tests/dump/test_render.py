@@ -14,7 +14,7 @@ import pytest
 from bufferhouse.dump import Dump, DumpError, parse, render
 from bufferhouse.dump.columns import PeakBuffers
 from tests import oracle
-from tests.dump.facts import facts
+from tests.dump.facts import assert_read_back, facts
 from tests.samples import of_fleet
 
 SAMPLES = {sample.name: sample.files for sample in of_fleet()}
@@ -242,13 +242,6 @@ def toggled(files: dict[str, bytes], *toggles: Toggle) -> Dump:
         with contextlib.suppress(NotImplementedError):  # raised before anything is changed
             toggle(dump)
     return dump
-
-
-def assert_read_back(dump: Dump) -> None:
-    files = render(dump)
-    actual = parse(files)
-    assert dump == actual
-    assert files == render(actual)
 
 
 @pytest.mark.parametrize("names", [VICTIMS, pytest.param([*SAMPLES], marks=pytest.mark.soak)], ids=["small", "all"])

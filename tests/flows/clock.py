@@ -63,6 +63,15 @@ def web_hook() -> Iterator[tuple[str, list[dict]]]:
         server.shutdown()
 
 
+@contextmanager
+def prefect_at(home: Path, url: str | None = None, auth: str | None = None) -> Iterator[None]:
+    """Let Prefect have its records in a folder, and use this server, or none."""
+    from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, PREFECT_HOME, temporary_settings
+
+    with temporary_settings({PREFECT_HOME: home, PREFECT_API_URL: url, PREFECT_API_AUTH_STRING: auth}):
+        yield
+
+
 def free_port() -> int:
     """Return a port of loopback that nobody listens on."""
     while True:

@@ -234,7 +234,7 @@ def test_every_parameter_is_described(call):
 
 @pytest.fixture
 def deployed(monkeypatch):
-    """Return what lets flows be started by a deployment of a configuration."""
+    """A function that makes the flow runs of a test those of a deployment with a configuration."""
 
     def serve(conf) -> None:
         monkeypatch.setattr(callers, "_is_deployed", lambda: True)

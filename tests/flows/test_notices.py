@@ -143,7 +143,6 @@ def test_a_flow_run_that_crashed_or_failed_is_told_at_once_and_once(prefect_serv
     What is told last shows that all events before it have been looked at.
     """
     notices.arrange(conf(slack=slack[0]))
-    # A short path: sockets lie below it.
     clock = Clock(tmp_path_factory.mktemp("c"), prefect_server.port, auth=prefect_server.auth)
     clock.config.write_text(SERVED)
     try:

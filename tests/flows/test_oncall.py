@@ -244,9 +244,9 @@ def test_events_reach_whoever_is_on_call(services, inbox):
 
 
 def test_a_flow_run_that_crashed_is_told_at_once_and_once(services, inbox):
-    """The next one ends in the same way, and that is no news: what is told last comes behind all that there is to tell.
+    """The next one ends in the same way, and that is no news; what is told last comes behind all that there is to tell.
 
-    Whom `bufferhouse notify` lets be told of which events, tests/flows/test_notices.py holds equal to the documents.
+    tests/flows/test_notices.py holds that `bufferhouse notify` makes the automations of the documents.
     """
     for number in range(2):
         warehouse = services.root / f"warehouse/crashed-{number}.duckdb"

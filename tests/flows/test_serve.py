@@ -3,8 +3,6 @@
 import os
 import shutil
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,7 +10,7 @@ import pytest
 
 from flows.server import alone
 from tests.command_line import CHECKOUT, call
-from tests.flows.clock import Clock, children_of, command_of, figures, forkserver_of, until
+from tests.flows.clock import Clock, children_of, command_of, figures, forkserver_of, prefect_at, until
 from tests.flows.strangers import PLACES, answers, ended_run
 from tests.ingests import name_of, write_dumps
 from tests.synthetic import small_dump
@@ -58,17 +56,8 @@ def clock(prefect_server, tmp_path_factory):
     clock.start()
     yield clock
     assert 0 == clock.stop(), (clock.root / "serve.log").read_text()[-3000:]
-    with records_of(clock), alone(clock.port):
+    with prefect_at(clock.root / "prefect"), alone(clock.port):
         pass  # whoever has ended refuses nobody
-
-
-@contextmanager
-def records_of(clock: Clock) -> Iterator[None]:
-    """Let Prefect have its records where the served process has them, and a server on the same port."""
-    from prefect.settings import PREFECT_API_URL, PREFECT_HOME, temporary_settings
-
-    with temporary_settings({PREFECT_HOME: clock.root / "prefect", PREFECT_API_URL: None}):
-        yield
 
 
 def seen(clock):
@@ -199,7 +188,7 @@ def test_a_caller_may_choose_no_place(clock):
 def test_another_serve_is_refused_meanwhile(clock, monkeypatch):
     """It would carry out the same flow runs, and pause the deployments at its end."""
     monkeypatch.setattr("flows.serving.serve", lambda *_, **__: None)  # if it is not refused, it would never end
-    with records_of(clock):
+    with prefect_at(clock.root / "prefect"):
         outcome = call("serve", "--config", clock.config, "--port", clock.port)
     assert (2, True) == (outcome.code, f"serve, process {clock.process.pid} on port {clock.port}, " in outcome.err)
 

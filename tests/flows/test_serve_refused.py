@@ -3,14 +3,13 @@
 import os
 import signal
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.command_line import Outcome, call, kill_group, start
-from tests.flows.clock import free_port
+from tests.flows.clock import free_port, prefect_at
 
 pytest_plugins = ["tests.flows.prefect_server"]
 # Holds what `serve` holds, and nothing else of it.
@@ -39,15 +38,6 @@ def serve(prefect_server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
         return Outcome(outcome.code, outcome.out, outcome.err.split("\n", 1)[1])  # behind what it is about to serve
 
     return called
-
-
-@contextmanager
-def prefect_at(home: Path, url: str | None = None, auth: str | None = None) -> Iterator[None]:
-    """Let Prefect have its records in a folder, and use this server, or none."""
-    from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, PREFECT_HOME, temporary_settings
-
-    with temporary_settings({PREFECT_HOME: home, PREFECT_API_URL: url, PREFECT_API_AUTH_STRING: auth}):
-        yield
 
 
 def test_a_second_serve_is_refused_on_the_same_port_or_records(serve, prefect_server, tmp_path):

@@ -197,7 +197,7 @@ def test_a_log_is_named_beside_dumps_or_with_its_run(tmp_path, warehouse):
     assert 2 == len({path for path, *_ in messages(warehouse)})
 
 
-def test_a_prune_takes_the_messages_of_a_run_along(tmp_path, warehouse):
+def test_a_prune_takes_the_messages_of_a_run_along(warehouse):
     """Those of other runs stay; what goes is counted, before and after."""
     for name in (KV, XENT):
         load(FOLDER / name, warehouse, "--run", name)

@@ -80,7 +80,7 @@ STEPS = {
     "bufferhouse.tabulate.scanned.Scanned.take": (of_scanned, "read in Python"),
     "bufferhouse.warehouse.load.observe": (of_sightings, None),
 }
-# Steps that the native reader leaves out, and one that it has in common with them.
+# Steps of the reader in Python, which the native one leaves out, and one behind both.
 STEPS_IN_PYTHON = {
     "bufferhouse.tabulate.contents.parse": (of_bytes, "reader"),
     "bufferhouse.tabulate.tabulator.Tabulator.add": (of_columns, "internal:tabulate"),
@@ -127,8 +127,7 @@ def test_a_fault_that_every_dump_shows_is_the_fault_of_no_dump(warehouse, tmp_pa
         patch.setattr(load, "breaches", poisoned(load.breaches, lambda _: True))
         with pytest.raises(ValueError, match="poison"):
             ingest(warehouse, tmp_path / "run")
-    found = "SELECT (SELECT COUNT(*) FROM raw.dumps), (SELECT COUNT(*) FROM raw.rejects)"
-    assert [(0, 0)] == rows(warehouse, found)
+    assert [(0, 0)] == rows(warehouse, "SELECT (SELECT COUNT(*) FROM raw.dumps), (SELECT COUNT(*) FROM raw.rejects)")
     code, summary = ingest(warehouse, tmp_path / "run")
     assert (0, 4) == (code, summary["new"])
 

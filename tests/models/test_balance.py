@@ -1,6 +1,6 @@
 """Balances of allocations and owners at the peak against brute force: each byte once, and every sum exact.
 
-Of dumps whose values share bytes in every way there is tests/models/test_marts.py compares both.
+tests/models/test_marts.py compares both for dumps whose values share bytes in every way.
 """
 
 import re

@@ -219,7 +219,7 @@ def test_every_model_is_listed(example_warehouse):
 
 @pytest.fixture
 def outdated(warehouse) -> tuple[Path, int, int]:
-    """A warehouse with stored models of an older version, which no other reads; how many there are, and dumps."""
+    """A warehouse, how many of its stored models are outdated, which no other stored one reads, and how many dumps."""
     with writing(warehouse) as writer:
         load_texts(writer, [small_dump(number) for number in range(3)])
     with duckdb.connect(str(warehouse)) as con:

@@ -1,6 +1,6 @@
 """The memory timeline against brute force: every position of every memory space of every dump.
 
-Of dumps whose values share bytes in every way there is tests/models/test_marts.py compares it.
+tests/models/test_marts.py compares it for dumps whose values share bytes in every way.
 """
 
 import pytest

@@ -30,7 +30,7 @@ from bufferhouse.whatif.moments import Moments
 from bufferhouse.whatif.space import read_space
 from tests.command_line import call
 from tests.oom.specimens import CORPUS, DONATED, FITS, FOLDER, SAID, TWINS, failures, log, unpacked, with_global
-from tests.synthetic import Slot, dump_text
+from tests.synthetic import Slot, colored, dump_text
 
 
 @pytest.fixture(scope="module")
@@ -201,12 +201,10 @@ def test_of_several_dumps_a_failure_at_run_time_is_of_the_one_with_its_allocatio
 
 def test_what_else_lies_in_the_memory_of_a_gpu_is_no_part_of_space_0(tmp_path: Path):
     """The allocation that failed may lie in another memory space of the device: the bytes of the parts have it."""
-    headers = [", preallocated-temp", *(f", color {color}, preallocated-temp" for color in (2, 7, 5))]
-    slots = [Slot(0, 2, 0, size, number) for number, size in enumerate((600, 300, 200, 1000))]
     targets = {"sm_9.0_gpu_after": 500, "cpu_after": 1500, "cl_853872983.after": None}
     for target in targets:
         dump = f"module_0001.jit_f.{target}_optimizations-buffer-assignment.txt"
-        (tmp_path / dump).write_bytes(dump_text(slots, headers))
+        (tmp_path / dump).write_bytes(colored([600, 300, 200, 1000], [0, 2, 7, 5]))
     said = b"RESOURCE_EXHAUSTED: Out of memory while trying to allocate 200 bytes.\n"
     with in_memory([str(tmp_path)]) as con:
         for dump in dumps(con):

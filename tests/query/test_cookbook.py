@@ -20,7 +20,7 @@ from bufferhouse.tabulate.shape import parse_shape
 from bufferhouse.warehouse.open import open_reader
 from tests.command_line import call
 from tests.ingests import ingest, write_dumps
-from tests.synthetic import Slot, dump_text, small_dump
+from tests.synthetic import Slot, colored, dump_text, small_dump
 from tests.warehouses import rows
 
 QUESTIONS = questions()
@@ -316,12 +316,6 @@ def test_official_figures_of_two_devices_are_two_series(warehouse, tmp_path):
     assert [("run0", None), ("run2", 2), ("run1", None), ("run3", 2)] == [
         (row["run_name"], row["temp_change_bytes"]) for row in told
     ]
-
-
-def colored(sizes: list[int], colors: list[int]) -> bytes:
-    """A dump of a temporary in each of some memory spaces."""
-    headers = [f", color {color}, preallocated-temp" if color else ", preallocated-temp" for color in colors]
-    return dump_text([Slot(0, 2, 0, size, number) for number, size in enumerate(sizes)], headers)
 
 
 OF_A_TPU, OF_A_GPU = "cl_853872983.after_optimizations", "sm_9.0a_gpu_after_optimizations"

@@ -88,8 +88,9 @@ def test_what_speaks_against_a_dump_is_told(tmp_path):
     }
     for run_name, note in expected.items():
         view = bufferhouse.program("", run_name, warehouse=path)
-        shown = [repr(view), html.unescape(view._repr_html_())]
-        assert [1, 1] == [text.count(note) for text in shown]
+        page = view._repr_html_()
+        assert [1, 1] == [text.count(note) for text in (repr(view), html.unescape(page))]
+        assert [] == Tags(page).open
 
 
 def test_a_published_copy_is_told(own_warehouse):
@@ -110,12 +111,16 @@ def test_a_program_is_shown_by_its_id_as_the_marts_have_it(example_warehouse):
     assert repr(found[0]) == repr(found[1])
 
 
-@pytest.mark.parametrize("step", [16, pytest.param(1, marks=pytest.mark.soak)])
-def test_dumps_without_live_ranges_and_other_spaces_are_shown(example_warehouse, step):
-    """Every program of the fleet has a form, whatever its dump lacks."""
+@pytest.mark.parametrize("step", [17, pytest.param(1, marks=pytest.mark.soak)])
+def test_programs_of_one_memory_space_and_of_several_are_shown(example_warehouse, step):
+    """Every program of the fleet has a form; the first of them has the most memory spaces, the last has one."""
     with bufferhouse.connect(example_warehouse) as con:
-        found = con.sql("SELECT program_id, MIN(run_name) FROM observations_v2 GROUP BY 1 ORDER BY 2, 1").fetchall()
-    for program_id, run_name in found[::step]:
+        found = con.sql(
+            "SELECT program_id, MAX(run_name), COUNT(DISTINCT memory_space) FROM memory_space_trend_v1"
+            " GROUP BY program_id ORDER BY 3 DESC, 2 DESC, 1"
+        ).fetchall()
+    assert [4, 1] == [found[place][2] for place in (0, 17)]
+    for program_id, run_name, _ in found[::step]:
         shown = Tags(bufferhouse.program(str(program_id), run_name, warehouse=example_warehouse)._repr_html_())
         assert [] == shown.open
 

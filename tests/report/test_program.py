@@ -17,7 +17,7 @@ from bufferhouse.report.program.kept import kept_records
 from bufferhouse.report.program.page import program_page
 from bufferhouse.report.program.text import capacity_note, notes, program_text, subtitle
 from tests.command_line import call
-from tests.synthetic import Slot, dump_text, small_dump
+from tests.synthetic import Slot, colored, dump_text, small_dump
 from tests.warehouses import rows
 
 TPU = "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33"
@@ -257,10 +257,7 @@ def test_a_dump_without_live_ranges(fft: Program):
     assert "<canvas" not in page
 
 
-FOUR_SPACES = dump_text(
-    [Slot(0, 2, 0, size, number) for number, size in enumerate((60, 30, 20, 100))],
-    [", preallocated-temp", *(f", color {color}, preallocated-temp" for color in (2, 7, 5))],
-)
+FOUR_SPACES = colored([60, 30, 20, 100], [0, 2, 7, 5])
 LIBTPU = "cl_853872983.after"
 DONATED = ", parameter 0, shape |u8[64]| at ShapeIndex {}, output shape is |u8[64]|, maybe-live-out"
 

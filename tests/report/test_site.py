@@ -278,8 +278,10 @@ def test_a_script_goes_with_the_last_page_that_needs_it(one_run: House, two_runs
 
 @pytest.fixture(scope="module")
 def made_anew(catalog_site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A site all of whose pages were made anew: of a run to which two targets came later, which are before its
-    first one in the order of their names, and with a page of an earlier release. To be looked at, never written.
+    """A site that a forced build made anew. To be looked at, never written.
+
+    Its run had a dump for one target first; two targets came later, whose names sort before it. One page of the site is
+    of an earlier release.
     """
     folder = tmp_path_factory.mktemp("anew")
     site, run = Path(shutil.copytree(catalog_site, folder / "site")), folder / "run"
@@ -357,7 +359,9 @@ def test_a_run_that_comes_late_renews_the_order_of_those_behind_it(tmp_path: Pat
         dump_text([Slot(0, 2, 0, 96)])
     )
     run_ingest([str(tmp_path / "old")], warehouse, run_name="old")
-    assert {"runs/new.html", "programs/jit_f.html"} <= renewed(warehouse, folder, begun("anew"))
+    pages = renewed(warehouse, folder, begun("anew"))
+    assert {"runs/new.html", "programs/jit_f.html"} <= pages
+    assert step_address("before", "new") in pages_of(folder) - pages
 
 
 @pytest.mark.soak
@@ -389,9 +393,11 @@ def test_a_page_of_triage_whose_steps_moved_does_not_say_that_their_runs_are_gon
 
 
 def test_what_comes_later_renews_the_pages_that_show_it(tmp_path: Path, begun: Callable):
-    """A message, with which no dump is loaded and which says no capacity of the default memory space, the page of its
-    program; a file that says that a program did not fit, this page and the comparison with the run before; a module
-    text beside the same dump of another run, the page of the first run, as long as either has it.
+    """A message renews the page of its program, though it brings no dump and no capacity of the default memory space.
+
+    A file that says that a program did not fit renews its page and the comparison with the run before. A module text
+    beside the same dump of another run renews the page of the first run, which has its lines as long as either run is
+    there.
     """
     warehouse, folder = house = House(tmp_path / "own.duckdb", begun("site"))
     scoped, xent = (CHECKOUT / "examples/oom" / name for name in ("libtpu-0.0.37/scoped", "libtpu-0.0.33/xent"))
@@ -894,8 +900,8 @@ def test_any_two_runs_are_compared_as_they_were_chosen_last(browser, site: Path)
 
 @pytest.fixture(scope="module")
 def runs_to_choose(fleet: Path, catalog_site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page that compares any two runs: two called as other data of the site, and two, the second of which has a
-    dump without live ranges.
+    """The page that compares any two of four runs: `functions` and `runs`, as other data of the site is called, and
+    `one` and `two` with the same dump, which has no live ranges in `one`.
     """
     folder = tmp_path_factory.mktemp("any")
     warehouse, site = folder / "own.duckdb", Path(shutil.copytree(catalog_site, folder / "site"))

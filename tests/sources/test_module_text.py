@@ -221,10 +221,7 @@ def test_a_damaged_head_leaves_a_dump_without_lines_and_a_warning(warehouse, tmp
     assert expected == rows(warehouse, found)
     frames = [("jit_identity", False), ("jit_reductions", True), ("jit_scalar_add", False)]
     assert (NONE, frames) == (rows(warehouse, LINES), has_frames(warehouse))
-    assert ({}, expected) == (
-        ingest(warehouse, directory)[1]["warnings"],
-        rows(warehouse, found),
-    )  # told once
+    assert ({}, expected) == (ingest(warehouse, directory)[1]["warnings"], rows(warehouse, found))  # told once
     assert {"stack_frames_readable": 1} == ingest(warehouse, directory, "--rehash")[1]["warnings"]
     assert 3 == counts(warehouse)["observations"]
     text.write_bytes(whole)

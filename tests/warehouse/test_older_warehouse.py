@@ -65,7 +65,7 @@ def test_opening_migrates_and_the_older_program_then_refuses(own_warehouse, late
     folder = later(SECOND, THIRD)
     count = rows(own_warehouse, "SELECT COUNT(*) FROM raw.observations")
     write_dumps(tmp_path / "more", [1])
-    outcome = run(folder, "runs", "ls", "--warehouse", own_warehouse, code=LATER)
+    outcome = run(folder, "ingest", tmp_path / "more", "--warehouse", own_warehouse, "--plan", code=LATER)
     assert (2, True) == (outcome.code, "migrate it with: bufferhouse build" in outcome.err)
     assert NOW == version(own_warehouse)
     outcome = run(folder, "publish", "--warehouse", own_warehouse, code=LATER)

@@ -391,6 +391,7 @@ def test_the_best_edits_are_those_of_the_whole_ranking(spaces):
     check_ranking([space for _, space in spaces])
 
 
+@pytest.mark.corpus
 @pytest.mark.soak
 def test_the_best_edits_of_a_build_are_those_of_the_whole_ranking(corpus):
     """The same, of all programs of a build."""

@@ -95,7 +95,7 @@ def written(folder, sizes: list[int]) -> None:
 
 
 def loaded(warehouse: Path, folder: Path) -> Path:
-    """A warehouse without rows, when the dumps of a folder were ingested."""
+    """Ingest the dumps of a folder into a warehouse without rows; return the warehouse."""
     assert 0 == call("ingest", folder, "--warehouse", warehouse).code
     return warehouse
 

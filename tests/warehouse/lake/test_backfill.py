@@ -67,7 +67,7 @@ def two_at(catalog: str) -> Iterator[Workers]:
 
 @pytest.fixture
 def workers(postgres, shared_lake):
-    """Two workers at a lake of their own, which has the models of before, or nearly."""
+    """Two workers at a lake of their own, which has most of the models of before already."""
     with two_at(postgres.make_database(shared_lake.connection_string)) as both:
         yield both
 

@@ -103,7 +103,7 @@ def assert_filled_anew(address: LakeAddress) -> None:
 
 
 def assert_filled(worker: Warehouse) -> None:
-    """As `assert_filled_anew`, of a worker that has not filled the table yet, or may do so once more."""
+    """As `assert_filled_anew`, with one worker: it would fill the table only once, and may do so once more."""
     worker.contents.may_fill = True
     assert by_table(worker) is None
     expected = scan(worker)
@@ -142,7 +142,7 @@ def delete_by_hand(lake: Warehouse) -> None:
 
 @pytest.mark.parametrize("count", [3, 30], ids=["in the catalog", "in files"])
 def test_whatever_removes_rows_leaves_the_table_in_doubt(lake, count):
-    """Nobody has to remember it: the next worker fills the table again, and what was removed is not known."""
+    """Nobody has to remember it: the table is filled again, and what was removed is not known."""
     lake.known_contents(ids())
     add(lake, 0, 1)
     add(lake, *range(2, 2 + count))
