@@ -13,6 +13,7 @@ from bufferhouse.errors import given_number
 SUFFIXES = (".gz", ".zst", ".xz")
 OTHER_SUFFIXES = (".bz2", ".lz4", ".lzma", ".br", ".Z", ".7z", ".rar")  # what people compress with, and is not read
 SHORT_SUFFIXES = {".tgz": ".tar.gz", ".tzst": ".tar.zst", ".txz": ".tar.xz", ".tbz": ".tar.bz2", ".tbz2": ".tar.bz2"}
+_UNREAD = (*OTHER_SUFFIXES, *(short for short, full in SHORT_SUFFIXES.items() if full.endswith(OTHER_SUFFIXES)))
 LIMIT_BYTES = 256 << 20  # seven times the largest dump that was seen; reading one takes some 12 times its bytes
 _CHUNK = 1 << 20
 _PLAIN, _MARK_SIZE = b"\t\r\n" + bytes(range(0x20, 0x7F)), 4  # no compressed data begins with so many of these
@@ -44,10 +45,9 @@ def full_name(name: str) -> str:
 
 def is_unread(name: str) -> bool:
     """Return whether a file is called like a dump, or like an archive, in a compression that is not read."""
-    name = full_name(name)
-    if not name.endswith(OTHER_SUFFIXES):
+    if not name.endswith(_UNREAD):
         return False
-    stem, _, ending = name.rpartition(".")
+    stem, _, ending = full_name(name).rpartition(".")
     return ending in ("7z", "rar") or stem.endswith((".tar", "buffer-assignment.txt"))
 
 
