@@ -35,6 +35,14 @@ def asked(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         yield con
 
 
+@contextmanager
+def taken_back(con: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The connection in a transaction that is taken back at the end."""
+    con.execute("BEGIN")
+    yield con
+    con.execute("ROLLBACK")
+
+
 def rows(path: Path, sql: str, parameters: object = None) -> list[tuple]:
     """Ask a warehouse file that nobody has open."""
     with asked(path) as con:

@@ -14,6 +14,7 @@ from bufferhouse.models import build
 from bufferhouse.paths import MODELS
 from tests.command_line import CHECKOUT, call
 from tests.models.small_models import outdate
+from tests.warehouses import taken_back
 
 NAMES = sorted(path.stem for path in MODELS.glob("checks/*.sql"))
 
@@ -111,9 +112,8 @@ def connected(of_a_release, tmp_path_factory):
 @pytest.fixture
 def con(connected):
     """That connection, in a transaction that is taken back."""
-    connected.execute("BEGIN")
-    yield connected
-    connected.execute("ROLLBACK")
+    with taken_back(connected):
+        yield connected
 
 
 def break_one_dump(con: duckdb.DuckDBPyConnection, name: str) -> int:

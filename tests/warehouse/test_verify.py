@@ -17,7 +17,7 @@ from bufferhouse.warehouse.verify import chosen_dumps, verify
 from tests.command_line import call
 from tests.ingests import SUFFIX, ingest
 from tests.synthetic import small_dump
-from tests.warehouses import rows
+from tests.warehouses import rows, taken_back
 
 
 @pytest.fixture(scope="module")
@@ -30,9 +30,8 @@ def connection(dialects):
 @pytest.fixture
 def con(connection):
     """A connection whose changes are rolled back."""
-    connection.execute("BEGIN")
-    yield connection
-    connection.execute("ROLLBACK")
+    with taken_back(connection):
+        yield connection
 
 
 def changed(kind: str, value: object) -> list[object]:
