@@ -1,11 +1,11 @@
 """Allocations and slots of a proto (`BufferAssignmentProto`), checked."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any
 
-from bufferhouse.dump.columns import LARGEST_SIZE
+from bufferhouse.dump.columns import LARGEST_SIZE, Allocations, Values
 from bufferhouse.proto.errors import MOST_ASSIGNMENT_BYTES, ProtoError, opened
 
 _LARGEST_NUMBER = 2**63 - 1
@@ -14,43 +14,16 @@ _LARGEST_COLOR = 2**31
 
 
 @dataclass(slots=True)
-class Allocations:
-    """`buffer_allocations`, in the order of their indices; a parameter's number and index are None without one."""
-
-    size_bytes: list[int] = field(default_factory=list)
-    memory_space: list[int] = field(default_factory=list)
-    is_constant: list[bool] = field(default_factory=list)
-    is_thread_local: list[bool] = field(default_factory=list)
-    is_maybe_live_out: list[bool] = field(default_factory=list)
-    parameter_number: list[int | None] = field(default_factory=list)
-    parameter_shape_index: list[str | None] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Slots:
-    """`assigned` of all allocations, in their order."""
-
-    value_id: list[int] = field(default_factory=list)
-    allocation_index: list[int] = field(default_factory=list)
-    offset_bytes: list[int] = field(default_factory=list)
-    size_bytes: list[int] = field(default_factory=list)
-    memory_space: list[int] = field(default_factory=list)
-
-    def by_value(self) -> "Slots":
-        """Return the same by ascending id of the value."""
-        columns = self.value_id, self.allocation_index, self.offset_bytes, self.size_bytes, self.memory_space
-        return Slots(*map(list, zip(*sorted(zip(*columns, strict=True)), strict=True))) if self.value_id else Slots()
-
-
-@dataclass(slots=True)
 class Assignment:
     """What a proto says of memory. `buffers` gives size, memory space and place by value id.
 
-    A place is a `Location` as bytes; `message` is the `BufferAssignment` itself, with aliases and traces.
+    `allocations` and `slots` have the columns of a dump that a proto fills: those of `buffer_allocations`, of which a
+    parameter's number and index are None without one, and those of `assigned`, by ascending id of the value. A place is
+    a `Location` as bytes; `message` is the `BufferAssignment` itself, with aliases and traces.
     """
 
     allocations: Allocations
-    slots: Slots
+    slots: Values
     buffers: dict[int, tuple[int, int, bytes]]
     message: Any
 
@@ -129,13 +102,13 @@ def _allocations(message: Any) -> Allocations:
     return found
 
 
-def _slots(message: Any, buffers: dict) -> Slots:
+def _slots(message: Any, buffers: dict) -> Values:
     assigned = [one.assigned for one in message.buffer_allocations]
     slots = list(chain.from_iterable(assigned))
     if not slots:
         if buffers:
             raise ProtoError("a slot for each logical buffer", "none")
-        return Slots()
+        return Values()
     ids = [slot.logical_buffer_id for slot in slots]
     known = set(ids)
     if len(known) < len(ids):
@@ -146,8 +119,12 @@ def _slots(message: Any, buffers: dict) -> Slots:
     offsets, sizes = [slot.offset for slot in slots], [slot.size for slot in slots]
     _check("offset of a slot", offsets, LARGEST_SIZE)
     _check("size of a slot", sizes, LARGEST_SIZE)
-    places = list(chain.from_iterable(map(repeat, range(len(assigned)), map(len, assigned))))
-    return Slots(ids, places, offsets, sizes, [buffers[one][1] for one in ids])
+    places = chain.from_iterable(map(repeat, range(len(assigned)), map(len, assigned)))
+    ids, places, offsets, sizes = map(list, zip(*sorted(zip(ids, places, offsets, sizes, strict=True)), strict=True))
+    return Values(
+        value_id=ids, allocation_index=places, offset_bytes=offsets, size_bytes=sizes,
+        memory_space=[buffers[one][1] for one in ids],
+    )  # fmt: skip
 
 
 def _check(what: str, numbers: Collection[int], most: int) -> None:

@@ -42,26 +42,21 @@ def read_proto_dump(data: bytes) -> ProtoDump:
     places = {value: assignment.place(value) for value in assignment.buffers}
     module = read_module(hlo.hlo_module, {instruction for instruction, _ in places.values()})
     dump = Dump(file_layout="proto", trailing_newlines={ROLE: 0}, has_instruction_texts=True)
+    dump.allocations, dump.values = assignment.allocations, assignment.slots
     _add_allocations(dump, assignment, module, places)
-    _add_values(dump, assignment, module, places)
+    _add_values(dump, module, places)
     return ProtoDump(dump, module.donations, module.stack_frames)
 
 
 def _add_allocations(dump: Dump, assignment: Assignment, module: Module, places: Places) -> None:
-    a, given = dump.allocations, assignment.allocations
-    count = len(given.size_bytes)
-    dump.total_bytes = sum(given.size_bytes)
+    a, count = dump.allocations, len(dump.allocations.size_bytes)
+    dump.total_bytes = sum(a.size_bytes)
     if dump.total_bytes > LARGEST_SIZE:
         raise ProtoError(f"at most {LARGEST_SIZE} bytes in all", str(dump.total_bytes))
-    for name in (
-        "size_bytes", "memory_space", "is_constant", "is_thread_local", "is_maybe_live_out", "parameter_number",
-        "parameter_shape_index",
-    ):  # fmt: skip
-        setattr(a, name, getattr(given, name))
     a.page, a.pointer = [None] * count, [None] * count
     a.parameter_shape = [
         None if number is None else _parameter_shape(module, number, index)
-        for number, index in zip(given.parameter_number, given.parameter_shape_index, strict=True)
+        for number, index in zip(a.parameter_number, a.parameter_shape_index, strict=True)
     ]
     a.output_shape = [None] * count
     place = _output_allocation(assignment, module, places)
@@ -90,11 +85,9 @@ def _output_allocation(assignment: Assignment, module: Module, places: Places) -
     return live[0] if len(live) == 1 else None
 
 
-def _add_values(dump: Dump, assignment: Assignment, module: Module, places: Places) -> None:
-    v, slots = dump.values, assignment.slots.by_value()
-    v.value_id, v.allocation_index = slots.value_id, slots.allocation_index
-    v.offset_bytes, v.size_bytes, v.memory_space = slots.offset_bytes, slots.size_bytes, list(slots.memory_space)
-    for value in slots.value_id:
+def _add_values(dump: Dump, module: Module, places: Places) -> None:
+    v = dump.values
+    for value in v.value_id:
         key, index = places[value]
         one = module.instructions[key]
         v.instruction.append(one.name)
