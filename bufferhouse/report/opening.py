@@ -3,8 +3,8 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 import duckdb
 
@@ -26,8 +26,8 @@ class Reported:
     """What every report says of itself: what was asked and when, and what to note."""
 
     warehouse: str
-    asked_at: datetime
     note: str | None
+    asked_at: datetime = field(default_factory=lambda: datetime.now(UTC), kw_only=True)
 
     @property
     def provenance(self) -> Record:

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 import duckdb
 
@@ -217,7 +216,7 @@ def comparison_of(
     }
     beside = flag_records(changes, programs), donation_records(lost, programs)
     return Comparison(
-        warehouse, datetime.now(UTC), note, metric, relevant, rows, answers, device_facts, *beside, sorted(spaces),
+        warehouse, note, metric, relevant, rows, answers, device_facts, *beside, sorted(spaces),
         is_part=program_ids is not None, run_flags=() if changes else _run_flags(con, runs), is_in_memory=is_in_memory,
         shared_count=_shared_count(parts, program_ids) if parts else 0,
     )  # fmt: skip

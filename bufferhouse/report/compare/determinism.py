@@ -1,7 +1,5 @@
 """Programs for which the same compiler with the same flags gave different bytes: read, and written as text."""
 
-from datetime import UTC, datetime
-
 import duckdb
 
 from bufferhouse.compare.flags import effective_options
@@ -46,7 +44,7 @@ def read_determinism(origin: Origin, *, wait: float) -> Answers:
         kinds = {"run_id": pl.Int64, "dump_id": pl.Int64, "effective_flags": pl.String}
         with registered(con, "determinism_flags", pl.DataFrame(told, schema=kinds, orient="row")):
             answers = {statement: ask(con, statement) for statement in ("determinism", "determinism_runs")}
-    return Answers(name, datetime.now(UTC), note, answers)
+    return Answers(name, note, answers)
 
 
 def _told(con: duckdb.DuckDBPyConnection) -> list[tuple[int, int | None, str | None]]:

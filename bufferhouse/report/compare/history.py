@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 import duckdb
 
@@ -81,7 +80,7 @@ def read_blame(
                 f"{word} has nothing in memory space {memory_space}; its memory spaces: {', '.join(map(str, used))}"
             )
         notes = [*_refused_notes(con, found), *_variant_notes(found)]
-    return Blamed(name, datetime.now(UTC), note, word, metric, found, joined, notes)
+    return Blamed(name, note, word, metric, found, joined, notes)
 
 
 def _refused_notes(con: duckdb.DuckDBPyConnection, series: Sequence[Series]) -> list[str]:

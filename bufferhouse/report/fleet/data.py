@@ -6,7 +6,6 @@ Every figure comes from a statement in `sql/reports/`. The terminal and the page
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from operator import itemgetter
 
 import duckdb
@@ -120,7 +119,7 @@ def fleet_of(con: duckdb.DuckDBPyConnection, name: str = "", note: str | None = 
         "fleet_recompiled": ask(con, "fleet_recompiled", recompiled=SHOWN_WASTE),
         "fleet_coverage": ask(con, "fleet_coverage"),
     }
-    return Fleet(name, datetime.now(UTC), note, answers, _spaces(answers))
+    return Fleet(name, note, answers, _spaces(answers))
 
 
 _key = itemgetter("platform", "track", "memory_space")

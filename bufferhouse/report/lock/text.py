@@ -3,7 +3,6 @@
 import posixpath
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -198,7 +197,7 @@ def _comparison(held: Held, name: str, links: Links) -> Comparison:
             record["program_link"] = f"{links.site.rstrip('/')}/{quote(function_address(record['program_name']))}"
     answers = {"compare_runs": Answer.of(sides), "compare_programs": Answer.of(programs)}
     answers["compare_causes"] = Answer.of([])
-    return Comparison("", datetime.now(UTC), None, held.metric, RELEVANT, held.rows, answers)
+    return Comparison("", None, held.metric, RELEVANT, held.rows, answers)
 
 
 def _sections(

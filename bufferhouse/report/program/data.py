@@ -5,7 +5,6 @@ Every figure comes from a statement in `sql/reports/`. The terminal, the page an
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 import duckdb
 
@@ -152,7 +151,7 @@ def read_program(
     answers = {"program_dumps": dumps, **asked, "program_trend": trend}
     answers["program_warnings"] = answers.pop("program_warnings")  # in the order of earlier releases
     answers |= {"program_capacity": capacity, **savings, "program_donations": donations, **lives}
-    return Program(name, datetime.now(UTC), note, answers, dump, spaces_of(answers))
+    return Program(name, note, answers, dump, spaces_of(answers))
 
 
 def asked_of(

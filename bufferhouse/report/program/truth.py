@@ -6,7 +6,6 @@ The numbers are those of `marts.official_numbers_v1`; what no rule gives stands 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Answer, Record, ask_each
@@ -69,7 +68,7 @@ def read_truth(origin: Origin, word: str, *, run: str | None = None, wait: float
     with opened(origin, wait) as (con, name, note):
         _, _, dump = find_dump(con, word, run)
         answer = ask_each(con, SOURCE, [dump["dump_id"]])[dump["dump_id"]]
-    return Truth(name, datetime.now(UTC), note, dump, of_file(answer, dump["run_id"], dump["relative_path"]))
+    return Truth(name, note, dump, of_file(answer, dump["run_id"], dump["relative_path"]))
 
 
 def of_file(answer: Answer, run_id: int, relative_path: str) -> Answer:

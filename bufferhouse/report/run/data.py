@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 import duckdb
 
@@ -45,7 +44,7 @@ def read_run(origin: Origin, word: str | None, *, wait: float = 0.0) -> Run:
         asked = asked_of(con, [run_id])[run_id]
     facts, others = asked.pop("run_facts"), asked
     answers = {"run_facts": facts, "run_before": before, "run_reshaped": Answer.of(joined), **others}
-    return Run(name, datetime.now(UTC), note, answers)
+    return Run(name, note, answers)
 
 
 def asked_of(con: duckdb.DuckDBPyConnection, run_ids: Sequence[int]) -> dict[int, dict[str, Answer]]:

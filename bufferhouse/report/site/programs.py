@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import duckdb
 
@@ -108,8 +107,7 @@ class Programs:
         answers = answers | {"program_capacity": Answer(list(_CAPACITY), limit)}
         dump = _dump(one, run, place)
         empty = {"program_dumps": _EMPTY, "program_trend": _EMPTY}
-        asked_at = datetime.now(UTC)  # which no page of a site says
-        text = self._text(one, Program("", asked_at, None, answers | empty, dump, spaces_of(_cut(answers) | empty)))
+        text = self._text(one, Program("", None, answers | empty, dump, spaces_of(_cut(answers) | empty)))
         return Made(one.address, text, figures(one.address, {"dump": dump}, answers))
 
     def _text(self, one: Compiled, program: Program) -> str:

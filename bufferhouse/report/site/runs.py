@@ -1,7 +1,6 @@
 """The pages of runs, the list of them, and the page on which any two are compared."""
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from itertools import pairwise
 from operator import attrgetter, itemgetter
 
@@ -75,7 +74,7 @@ class Runs:
         empty = Answer([], [])
         of_run = {"run_facts": linked.pop("run_facts"), "run_before": empty, "run_reshaped": empty, **linked}
         frame = Frame(address, "Runs", self._shared, [("Runs", LIST)])
-        text = run_page(Run("", datetime.now(UTC), None, of_run), frame, self._links(run))
+        text = run_page(Run("", None, of_run), frame, self._links(run))
         told = [(*_told_of(point), self._inventory.page_of[point.compiled]) for point in points]
         named = {"name": run["run_name"], "link": address, "columns": (*_TOLD, "program_link"), "rows": told}
         files = figures(address, {}, {name: answer for name, answer in of_run.items() if answer.columns})
