@@ -73,7 +73,7 @@ def bisect(
     """
     from bufferhouse.bisect.environments import Environments
     from bufferhouse.bisect.points import Asked, Points
-    from bufferhouse.bisect.search import Search
+    from bufferhouse.bisect.search import search
     from bufferhouse.config.threshold import METRICS
     from bufferhouse.report.bisect.text import bisect_text
 
@@ -93,7 +93,7 @@ def bisect(
         environments = None if has_own else Environments(Path(folder), package, extra or (), python)
         points = Points(asked, partial(_load, path, wait), partial(_asked, path, wait), environments, say)
         points.first()
-        step = Search(len(names), points.verdict, points.is_known).run()
+        step = search(len(names), points.verdict, points.is_known)
         if step.first_bad is None:
             points.check_space()
     bisected = _explained(asked, points, step, path, wait)

@@ -6,7 +6,7 @@ from math import ceil, log2
 import pytest
 
 from bufferhouse.bisect.environments import in_order
-from bufferhouse.bisect.search import BAD, GOOD, SKIPPED, Search
+from bufferhouse.bisect.search import BAD, GOOD, SKIPPED, search
 
 
 @pytest.mark.parametrize("count", range(2, 26))
@@ -19,7 +19,7 @@ def test_every_step_is_found_with_few_measurements(count: int):
             asked.append(at)
             return BAD if at >= step else GOOD
 
-        found = Search(count, verdict).run()
+        found = search(count, verdict)
         assert (step - 1, step if step < count else None) == (found.last_good, found.first_bad)
         assert len(asked) == len(set(asked))
         assert 1 + len(asked) <= ceil(log2(count)) + 1
@@ -29,7 +29,7 @@ def test_what_is_found_is_a_step_whatever_the_list():
     """Over all lists of six: the last good and the first bad have only skipped points between them, all told."""
     for verdicts in product((GOOD, BAD, SKIPPED), repeat=6):
         points = [GOOD, *verdicts]
-        found = Search(len(points), points.__getitem__).run()
+        found = search(len(points), points.__getitem__)
         high = len(points) if found.first_bad is None else found.first_bad
         assert GOOD == points[found.last_good]
         assert found.first_bad is None or points[found.first_bad] == BAD
@@ -47,7 +47,7 @@ def test_known_points_are_asked_first():
             measured.append(at)
         return BAD if at >= 57 else GOOD
 
-    found = Search(100, verdict, lambda at: at % 10 == 0).run()
+    found = search(100, verdict, lambda at: at % 10 == 0)
     assert (56, 57) == (found.last_good, found.first_bad)
     assert {at for at in range(51, 60)} >= set(measured)
     assert 4 >= len(measured)
