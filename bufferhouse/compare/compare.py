@@ -9,7 +9,7 @@ import duckdb
 from bufferhouse.compare import causes
 from bufferhouse.compare.causes import Blame, Cause, blame
 from bufferhouse.compare.dimensions import changed_dimensions
-from bufferhouse.compare.functions import join, lone_dumps
+from bufferhouse.compare.functions import OpNames, join
 from bufferhouse.compare.moments import Moment, closest, moments
 from bufferhouse.compare.pairing import RENAMED, RESHAPED, WHOLE, Dump, Pair, Paths, pair_up
 from bufferhouse.compare.peaks import Peaks, describe
@@ -162,13 +162,14 @@ def _dumps_of_files(con: duckdb.DuckDBPyConnection, run_id: int, paths: Paths) -
 def _paired(
     con: duckdb.DuckDBPyConnection, before: Sequence[Dump], after: Sequence[Dump]
 ) -> tuple[list[Pair], SizesOfDumps]:
+    def op_names_of(dump_ids: list[int]) -> OpNames:
+        found: dict[int, dict[str, int]] = {}
+        for dump_id, op_name, count in ask(con, "compare_op_names", dump_ids=sorted(set(dump_ids))).rows:
+            found.setdefault(dump_id, {})[op_name] = count
+        return found
+
     sizes = SizesOfDumps(con, {dump.dump_id for dump in (*before, *after)})
-    pairs = pair_up(before, after, sizes.reserved())
-    alone = lone_dumps(pairs)
-    op_names: dict[int, dict[str, int]] = {}
-    for dump_id, op_name, count in ask(con, "compare_op_names", dump_ids=sorted(set(alone))).rows if alone else ():
-        op_names.setdefault(dump_id, {})[op_name] = count
-    return join(pairs, op_names), sizes
+    return join(pair_up(before, after, sizes.reserved()), op_names_of), sizes
 
 
 def compare_pairs(

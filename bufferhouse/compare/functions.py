@@ -44,14 +44,10 @@ class _Couple(NamedTuple):
     is_ambiguous: bool
 
 
-def lone_dumps(pairs: Sequence[Pair]) -> list[int]:
-    """Return the dumps whose op_names `join` needs: of programs that only one of the runs has."""
-    gone, new = _alone(pairs)
-    return [dumps[0].dump_id for side in (gone, new) for dumps in side.values()] if gone and new else []
-
-
-def join(pairs: Sequence[Pair], op_names: OpNames) -> list[Pair]:
+def join(pairs: Sequence[Pair], op_names_of: Callable[[list[int]], OpNames]) -> list[Pair]:
     """Return the pairs, with programs that are gone and programs that are new joined to pairs, which have a `change`.
+
+    `op_names_of` reads the op_names of dumps: of one of each program that only one of the runs has.
 
     Within a function all are joined, the most alike by op_names and parameter paths first: *reshaped*. Of what is left,
     programs of equal content, then those of one signature and nearly all op_names are joined: *renamed*. Where another
@@ -61,6 +57,7 @@ def join(pairs: Sequence[Pair], op_names: OpNames) -> list[Pair]:
     gone_dumps, new_dumps = _alone(pairs)
     if not gone_dumps or not new_dumps:
         return list(pairs)
+    op_names = op_names_of([dumps[0].dump_id for side in (gone_dumps, new_dumps) for dumps in side.values()])
     gone, new = ([_program(dumps, op_names) for dumps in side.values()] for side in (gone_dumps, new_dumps))
     reshaped = list(_reshaped(gone, new))
     gone, new = _left(gone, new, reshaped)

@@ -161,13 +161,7 @@ def _paired(before: dict[int, Dump], after: dict[int, Dump], entries: dict[int, 
     pairs = [
         Pair(before.get(program_id), after.get(program_id), False) for program_id in dict.fromkeys([*before, *after])
     ]
-    names = {
-        dump.dump_id: _op_names(entries[dump.dump_id])
-        for pair in pairs
-        for dump in pair[:2]
-        if dump and None in pair[:2]
-    }
-    return join(pairs, names)
+    return join(pairs, lambda numbers: {number: _op_names(entries[number]) for number in numbers})
 
 
 def _op_names(entry: Entry) -> Counter[str]:
