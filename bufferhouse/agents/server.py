@@ -8,11 +8,11 @@ import hmac
 import re
 import socket
 from collections.abc import Awaitable, Callable, Iterable
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+from mcp.server.mcpserver.resources import FileResource
 from mcp.types import ToolAnnotations
 from pydantic import BeforeValidator, Field, ValidationError
 
@@ -190,8 +190,9 @@ def _add_resources(made: MCPServer) -> None:
         ("measures", DOCS / "measures.md", "What reserved, occupied, listed, padding and slack are, with examples."),
         ("skill", SKILL, "How to use this server: the words and the traps."),
     ):
-        made.resource(f"bufferhouse://{name}", name=name, description=description, mime_type="text/markdown")(
-            _reader(path)
+        uri = f"bufferhouse://{name}"
+        made.add_resource(
+            FileResource(uri=uri, name=name, path=path, description=description, mime_type="text/markdown")
         )
 
     @made.resource("bufferhouse://catalog", name="catalog", mime_type="text/markdown")
@@ -217,13 +218,6 @@ def _full_name(name: str, known: Iterable[str]) -> str | None:
         if versions := [one for one in known if is_meant(one)]:
             return max(versions, key=lambda one: (len(one), one))
     return None
-
-
-def _reader(path: Path) -> Callable[[], str]:
-    def read() -> str:
-        return path.read_text(encoding="utf-8")
-
-    return read
 
 
 def listening(port: int) -> socket.socket:
