@@ -24,15 +24,7 @@ from bufferhouse.engine.sql import execute
 from bufferhouse.errors import UsageError, check_known, counted
 from bufferhouse.query.statements import Record, ask
 from bufferhouse.report.compare.data import Comparison, comparison_of
-from bufferhouse.report.compare.gate import (
-    gate_sections,
-    gone_programs,
-    grown,
-    offender_records,
-    programs_of,
-    stale_line,
-)
-from bufferhouse.report.compare.records import key_of
+from bufferhouse.report.compare.gate import gate_sections, gone_programs, grown, programs_of, stale_line
 from bufferhouse.report.compare.sections import compare_sections, title
 from bufferhouse.report.flow_summary import figures
 from bufferhouse.report.opening import opened
@@ -222,7 +214,7 @@ def _shown(found: Found, threshold: Threshold) -> str:
         if comparison.is_part and not _has_changed(comparison):
             continue
         gate = gate_sections(comparison, verdict._replace(stale=[]), threshold)
-        explain = offender_records(comparison, verdict) or None
+        explain = comparison.records(verdict.offenders) or None
         parts.append(markdown_text(title(comparison), [*gate, *compare_sections(comparison, explain=explain)]))
     return "\n\n".join(parts)
 
@@ -278,8 +270,7 @@ def _said(found: Found, chosen: Chosen, regression_count: int) -> Iterator[str]:
 
 def _programs(comparison: Comparison, rows: Iterable[Compared]) -> int:
     """Return how many programs some rows are of: a program has a row for each of its memory spaces."""
-    keys = {row.key for row in rows}
-    return programs_of([record for record in comparison.programs if key_of(record) in keys])
+    return programs_of(comparison.records(rows))
 
 
 def _has_changed(comparison: Comparison) -> bool:
@@ -291,7 +282,7 @@ def _compared(comparison: Comparison, verdict: Verdict) -> Iterable[Compared]:
 
 
 def _tell(comparison: Comparison, verdict: Verdict, limit: str) -> None:
-    records = offender_records(comparison, verdict)
+    records = comparison.records(verdict.offenders)
     if records:
         before, after = comparison.before["run_name"], comparison.after["run_name"]
         first = max(records, key=lambda row: row["delta_bytes"] or 0)

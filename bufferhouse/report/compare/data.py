@@ -1,7 +1,7 @@
 """The answers about two runs, before and after. The terminal, the page and JSON show the same answers."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import duckdb
@@ -86,6 +86,11 @@ class Comparison(Reported):
     def by_key(self) -> dict[tuple, Record]:
         """The records of `compare_programs`, by the keys of `rows`."""
         return {key_of(record): record for record in self.programs}
+
+    def records(self, rows: Iterable[Compared]) -> list[Record]:
+        """Return the records of `compare_programs` of some rows."""
+        by_key = self.by_key
+        return [by_key[row.key] for row in rows]
 
     @property
     def causes(self) -> list[Record]:

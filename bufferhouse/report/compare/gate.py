@@ -34,7 +34,7 @@ _WHY = Column("why", "accepted because", rank=1, is_prose=True)
 def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *, exact: bool = False) -> list[Section]:
     """Return the sections of the verdict: offenders, what is not judged, headroom, accepted growth, stale entries."""
     show, by_key = exactly if exact else dict, comparison.by_key
-    offenders = [show(row) for row in offender_records(comparison, verdict)]
+    offenders = [show(row) for row in comparison.records(verdict.offenders)]
     least = limit.said(exact=exact)
     others = " beside what is told below" if verdict.accepted or verdict.warned else ""
     said = grown(offenders, least) if offenders else f"Nothing grew by {least}{others}"
@@ -69,7 +69,7 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
         columns = [*_columns(records), *_on_device(records)]
         sections.append(Section("Too little headroom", lines, columns, records, "tight"))
     if verdict.warned:
-        records = [show(by_key[row.key]) for row in verdict.warned]
+        records = [show(row) for row in comparison.records(verdict.warned)]
         said = f"{grown(records, least, 'reshaped program')}, which is a warning here."
         sections.append(Section("Reshaped and grown", [said], _columns(records), records, "warned"))
     if verdict.accepted:
@@ -95,12 +95,6 @@ def grown(records: Sequence[Record], least: str, thing: str = "program") -> str:
     return f"{counted(programs_of(records), thing)} grew by at least {least}"
 
 
-def offender_records(comparison: Comparison, verdict: Verdict) -> list[Record]:
-    """Return the records of `compare_programs` of the offenders."""
-    by_key = comparison.by_key
-    return [by_key[row.key] for row in verdict.offenders]
-
-
 def _columns(records: Sequence[Record]) -> list[Column]:
     if not records:
         return []
@@ -117,15 +111,15 @@ def gate_object(comparison: Comparison, verdict: Verdict, limit: Threshold) -> R
         "compared_count": verdict.compared_count,
         "unknown_count": _unknown_count(comparison),
         "ignored_count": len(verdict.ignored),
-        "offenders": offender_records(comparison, verdict),
+        "offenders": comparison.records(verdict.offenders),
         "accepted": [{**by_key[row.key], "why": entry.why} for row, entry in verdict.accepted],
         "exceeded": [
             {**by_key[row.key], "up_to_bytes": entry.up_to_bytes, "why": entry.why} for row, entry in verdict.exceeded
         ],
         "stale": [entry._asdict() for entry in verdict.stale],
-        "warned": [by_key[row.key] for row in verdict.warned],
+        "warned": comparison.records(verdict.warned),
         "tight": _tight_records(comparison, verdict),
-        "missing": [by_key[row.key] for row in verdict.missing],
+        "missing": comparison.records(verdict.missing),
     }
 
 
@@ -136,14 +130,13 @@ def github_text(comparison: Comparison, verdict: Verdict, limit: Threshold) -> s
     refused or could not be read, or two kinds of device, and, for each program, of donations that are lost; notices of
     new programs, of those that are gone, and of the whole.
     """
-    by_key, offenders = comparison.by_key, offender_records(comparison, verdict)
-    lines = [annotation("error", gate_message(row, limit)) for row in offenders]
+    lines = [annotation("error", gate_message(row, limit)) for row in comparison.records(verdict.offenders)]
     lines += [annotation("error", _tight(row, comparison)) for row in _tight_records(comparison, verdict)]
     if verdict.missing:
         lines.append(annotation("error", _missing(comparison, verdict)))
     if not verdict.compared_count:
         lines.append(annotation("error", nothing_compared(comparison)))
-    lines += [annotation("warning", gate_message(by_key[row.key], limit)) for row in verdict.warned]
+    lines += [annotation("warning", gate_message(row, limit)) for row in comparison.records(verdict.warned)]
     lines += [annotation("warning", exceeded_line(row, entry)) for row, entry in verdict.exceeded]
     lines += [annotation("warning", stale_line(entry)) for entry in verdict.stale]
     lines += [annotation("warning", note) for note in filter(None, [comparison.note, *warnings(comparison)])]
@@ -158,8 +151,7 @@ def github_text(comparison: Comparison, verdict: Verdict, limit: Threshold) -> s
 
 def over(comparison: Comparison, verdict: Verdict, limit: Threshold) -> str:
     """Return how many programs are over the limit; those that only are a warning are counted by themselves."""
-    by_key = comparison.by_key
-    offenders, warned = (programs_of([by_key[row.key] for row in rows]) for rows in (verdict.offenders, verdict.warned))
+    offenders, warned = (programs_of(comparison.records(rows)) for rows in (verdict.offenders, verdict.warned))
     more = f", {warned:,} more reshaped with a warning" if warned else ""
     return f"{counted(offenders, 'program')} over {limit}{more}"
 
@@ -251,10 +243,9 @@ def _missing(comparison: Comparison, verdict: Verdict) -> str:
 
 def _missing_records(comparison: Comparison, verdict: Verdict) -> list[Record]:
     """Return the records of what is missing, called as the run before calls it."""
-    by_key = comparison.by_key
-    records = [by_key[row.key] for row in verdict.missing]
     return [
-        {**row, "program_label": row["before_program_name"]} if row["status"] in CHANGES else row for row in records
+        {**row, "program_label": row["before_program_name"]} if row["status"] in CHANGES else row
+        for row in comparison.records(verdict.missing)
     ]
 
 
@@ -291,8 +282,8 @@ def gate_message(row: Record, limit: Threshold) -> str:
 
 def _tight_records(comparison: Comparison, verdict: Verdict) -> list[Record]:
     """Return the records of programs that leave too little room, with all that they reserve on the device."""
-    by_key = comparison.by_key
-    return [{**by_key[row.key], "after_device_bytes": row.on_device[1]} for row in verdict.tight]
+    records = zip(comparison.records(verdict.tight), verdict.tight, strict=True)
+    return [{**record, "after_device_bytes": row.on_device[1]} for record, row in records]
 
 
 def _on_device(records: Sequence[Record]) -> list[Column]:

@@ -6,7 +6,7 @@ from bufferhouse.compare.gate import Verdict
 from bufferhouse.config.threshold import Threshold
 from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.data import Comparison
-from bufferhouse.report.compare.gate import gate_object, gate_sections, github_text, offender_records
+from bufferhouse.report.compare.gate import gate_object, gate_sections, github_text
 from bufferhouse.report.compare.records import OF_THE_PROGRAM, key_of
 from bufferhouse.report.compare.sections import compare_sections, notes, rollup_section, title
 from bufferhouse.report.text.screen import report_text
@@ -32,7 +32,7 @@ def compare_text(
         judged = {"gate": gate_object(comparison, *gate)} if gate else {}
         return plain_json({**compare_object(comparison, by=by), **judged})
     # The gate explains what failed it.
-    explain = offender_records(comparison, gate[0]) if gate and gate[0].offenders else None
+    explain = comparison.records(gate[0].offenders) if gate and gate[0].offenders else None
     first, *others = compare_sections(comparison, by=by, exact=exact, explain=explain)
     judged = gate_sections(comparison, *gate, exact=exact) if gate else []
     return report_text(title(comparison), [first, *judged, *others], form, exact=exact)

@@ -374,7 +374,7 @@ def _github(
         add("notice", row, f"there is no dump of it{read}, and it was not compared; its entry stays in {name}")
     lines += [annotation("notice", said, title=name) for said in (*_absent(held, name), *_rebuilt(held, name))]
     total = f"{counted(judged.verdict.compared_count, 'comparison')} with {name}"
-    unknown = programs_of([records[row.key] for row in judged.unknown])
+    unknown = programs_of(comparison.records(judged.unknown))
     said = f"{total}, {over(comparison, judged.verdict, limit)}, {unknown} not in it"
     lines.append(annotation("notice", said, title=name))
     return "\n".join(lines)
