@@ -10,6 +10,7 @@ from bufferhouse.compare import causes
 from bufferhouse.compare.causes import Blame, Cause, blame
 from bufferhouse.compare.dimensions import changed_dimensions
 from bufferhouse.compare.functions import OpNames, join
+from bufferhouse.compare.groups import gathered
 from bufferhouse.compare.moments import Moment, closest, moments
 from bufferhouse.compare.pairing import RENAMED, RESHAPED, WHOLE, Dump, Pair, Paths, pair_up
 from bufferhouse.compare.peaks import Peaks, describe
@@ -230,10 +231,9 @@ def _has_changed(row: Compared) -> bool:
 
 
 def _read(dump_ids: set[int], con: duckdb.DuckDBPyConnection) -> Values:
-    peaks: dict[tuple[int, int], list[int]] = {}
-    for dump_id, memory_space, position in ask(con, "compare_moments", dump_ids=sorted(dump_ids)).rows:
-        peaks.setdefault((dump_id, memory_space), []).append(position)
-    return Values(read_values(con, sorted(dump_ids)), peaks)
+    ids = sorted(dump_ids)
+    peaks = gathered((tuple(place), position) for *place, position in ask(con, "compare_moments", dump_ids=ids).rows)
+    return Values(read_values(con, ids), peaks)
 
 
 def _blamed(row: Compared, metric: str, values: Values) -> Compared:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import duckdb
 
+from bufferhouse.compare.groups import gathered
 from bufferhouse.compare.pairing import WHOLE, Pair, Paths
 from bufferhouse.dump.compile_flags import ORIGINS
 from bufferhouse.query.statements import ask
@@ -77,11 +78,8 @@ def _sets_of_files(
     con: duckdb.DuckDBPyConnection, before_run_id: int, after_run_id: int
 ) -> dict[tuple[int, int, str], list[int]]:
     """Return the sets of options beside each file of two runs: by run, dump and path."""
-    files: dict[tuple[int, int, str], list[int]] = {}
     rows = ask(con, "compare_flag_sets", before_run_id=before_run_id, after_run_id=after_run_id).rows
-    for *place, key in rows:
-        files.setdefault(tuple(place), []).append(key)
-    return files
+    return gathered((tuple(place), key) for *place, key in rows)
 
 
 def _sets_of_dumps(

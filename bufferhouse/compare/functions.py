@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
-from bufferhouse.compare.groups import by
+from bufferhouse.compare.groups import by, gathered
 from bufferhouse.compare.pairing import RENAMED, RESHAPED, Dump, Pair, pairs_of_program
 from bufferhouse.compare.tiers import normalised
 from bufferhouse.tabulate.signature import read_signature
@@ -87,14 +87,9 @@ def _alone(pairs: Sequence[Pair]) -> tuple[dict[int, list[Dump]], dict[int, list
     """Return the dumps of programs that are gone and of those that are new, by program_id."""
     befores = {pair.before.program_id for pair in pairs if pair.before}
     afters = {pair.after.program_id for pair in pairs if pair.after}
-    gone: dict[int, list[Dump]] = {}
-    new: dict[int, list[Dump]] = {}
-    for before, after, *_ in pairs:
-        if after is None and before.program_id not in afters:
-            gone.setdefault(before.program_id, []).append(before)
-        elif before is None and after.program_id not in befores:
-            new.setdefault(after.program_id, []).append(after)
-    return gone, new
+    gone = (pair.before for pair in pairs if pair.after is None and pair.before.program_id not in afters)
+    new = (pair.after for pair in pairs if pair.before is None and pair.after.program_id not in befores)
+    return by(attrgetter("program_id"), gone), by(attrgetter("program_id"), new)
 
 
 def _program(dumps: Sequence[Dump], op_names: OpNames) -> _Program:
@@ -125,7 +120,7 @@ def _reshaped(gone: Sequence[_Program], new: Sequence[_Program]) -> Iterable[_Co
 
 def _equal(gone: Sequence[_Program], new: Sequence[_Program]) -> Iterable[_Couple]:
     # Of equal programs nobody can say which became which, and it makes no difference to any bytes.
-    before, after = (_by_content(side) for side in (gone, new))
+    before, after = (gathered((dump.dump_id, one) for one in side for dump in one.dumps) for side in (gone, new))
     taken: set[int] = set()
     for dump_id in sorted(before.keys() & after.keys()):
         olds, news = ([one for one in side[dump_id] if one.first.program_id not in taken] for side in (before, after))
@@ -133,14 +128,6 @@ def _equal(gone: Sequence[_Program], new: Sequence[_Program]) -> Iterable[_Coupl
         for old, found in zip(olds, news, strict=False):
             taken |= {old.first.program_id, found.first.program_id}
             yield _Couple(old, found, is_ambiguous)
-
-
-def _by_content(programs: Iterable[_Program]) -> dict[int, list[_Program]]:
-    groups: dict[int, list[_Program]] = {}
-    for one in programs:
-        for dump in one.dumps:
-            groups.setdefault(dump.dump_id, []).append(one)
-    return groups
 
 
 def _renamed(gone: Sequence[_Program], new: Sequence[_Program]) -> Iterable[_Couple]:

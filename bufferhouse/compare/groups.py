@@ -12,3 +12,11 @@ def by(key: Callable[[Thing], Key], things: Iterable[Thing]) -> dict[Key, list[T
     for one in things:
         groups.setdefault(key(one), []).append(one)
     return groups
+
+
+def gathered(pairs: Iterable[tuple[Key, Thing]]) -> dict[Key, list[Thing]]:
+    """Return the things of pairs of a key and a thing in groups that have one key, in their order."""
+    groups: dict[Key, list[Thing]] = {}
+    for key, one in pairs:
+        groups.setdefault(key, []).append(one)
+    return groups

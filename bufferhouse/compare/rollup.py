@@ -6,6 +6,7 @@ from typing import Any
 from bufferhouse.compare.causes import Cause, former
 from bufferhouse.compare.compare import Compared
 from bufferhouse.compare.dimensions import changed_dimensions, explanation
+from bufferhouse.compare.groups import gathered
 from bufferhouse.compare.pairing import RESHAPED, Pair
 from bufferhouse.compare.tiers import normalised, tiles
 from bufferhouse.compare.values import Value
@@ -37,10 +38,7 @@ def rolled_up(rows: Iterable[Compared], by: str) -> list[dict[str, Any]]:
     the program after has no such value. Fragmentation has no value and is a group of its own. The changes of the groups
     sum to the changes of all programs in all memory spaces. `group` holds causes in the words of earlier releases.
     """
-    groups: dict[tuple[str, str], list[tuple[Compared, Cause]]] = {}
-    for row in rows:
-        for cause in row.causes:
-            groups.setdefault(_group(cause, by, row.pair), []).append((row, cause))
+    groups = gathered((_group(cause, by, row.pair), (row, cause)) for row in rows for cause in row.causes)
     found = [
         {
             "group": former_label,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from bufferhouse.compare.groups import by
+from bufferhouse.compare.groups import by, gathered
 from bufferhouse.models.lineage import Lineage
 from bufferhouse.models.project import Model, newest_marts, read
 from bufferhouse.query.cookbook import questions, shown
@@ -58,10 +58,7 @@ class Catalog:
         """Yield the pages."""
         pages = _described()
         models = {one.name: one for one in pages.values() if isinstance(one, Model)}
-        readers: dict[str, list[str]] = {}
-        for model in models.values():
-            for table in model.reads:
-                readers.setdefault(table, []).append(model.name)
+        readers = gathered((table, model.name) for model in models.values() for table in model.reads)
         lineage = _lineage()
         for address in addresses:
             if address == LIST:
@@ -158,10 +155,9 @@ class Catalog:
             )
             for layer, purpose in _LAYERS.items()
         ]
-        asked: dict[str, list[tuple[str, str]]] = {}
-        for address, one in _described().items():
-            if hasattr(one, "sentence"):
-                asked.setdefault(one.topic, []).append((one.sentence, address))
+        asked = gathered(
+            (one.topic, (one.sentence, address)) for address, one in _described().items() if hasattr(one, "sentence")
+        )
         text = page(
             "site_catalog.html", "Catalog", {}, frame=self._frame(LIST),
             layers=layers, questions=sorted(asked.items()),

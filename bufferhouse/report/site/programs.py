@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import duckdb
 
+from bufferhouse.compare.groups import gathered
 from bufferhouse.query.statements import Answer, Record, ask, ask_each
 from bufferhouse.report.html.frame import Frame, Shared
 from bufferhouse.report.html.page import FIRST_ROWS_IN_SITE, page
@@ -171,9 +172,7 @@ def _cut(answers: dict[str, Answer]) -> dict[str, Answer]:
     rank = peak.columns.index("owner_rank")
     index, size = drawn.columns.index("allocation_index"), drawn.columns.index("size_bytes")
     space_of = {row[1]: row[0] for row in answers["program_allocations"].rows}
-    left: dict[int, list[int]] = {}
-    for row in drawn.rows[VALUES:]:
-        left.setdefault(space_of[row[index]], []).append(row[size])
+    left = gathered((space_of[row[index]], row[size]) for row in drawn.rows[VALUES:])
     counted = []
     for space, value_count, left_count, largest in spaces.rows:
         more = left.get(space, [])
