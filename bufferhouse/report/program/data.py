@@ -155,22 +155,20 @@ def read_program(
 
 
 def asked_of(
-    con: duckdb.DuckDBPyConnection, dump_ids: Sequence[int], *, values: int | None = None, owners: int | None = None
+    con: duckdb.DuckDBPyConnection, dump_ids: Sequence[int], *, owners: int | None = None
 ) -> dict[int, dict[str, Answer]]:
     """Return the answers about some dumps, by the names of their statements; each statement is asked once.
 
-    `values` are drawn in the map of a dump, and `owners` of the peak of a memory space listed, at most; else as many as
-    a page that stands alone has.
+    `owners` of the peak of a memory space are listed at most; else as many as a page that stands alone has.
     """
-    values, owners = values or MAP_VALUES, owners or PEAK_OWNERS
     limits: dict[str, dict[str, int]] = {
         "program_spaces": {},
         "program_timeline": {"stretches": STRETCHES},
         "program_allocations": {},
-        "program_map_spaces": {"values": values},
-        "program_map": {"values": values},
+        "program_map_spaces": {"values": MAP_VALUES},
+        "program_map": {"values": MAP_VALUES},
         "program_peak_totals": {},
-        "program_peak": {"owners": owners},
+        "program_peak": {"owners": owners or PEAK_OWNERS},
         "program_balance": {},
         "program_warnings": {},
     }

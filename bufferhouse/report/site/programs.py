@@ -27,7 +27,6 @@ from bufferhouse.whatif.space import read_spaces
 
 VALUES = 1_200  # in the page: as many as keep it below 300 KB; the figures beside it have more
 OWNERS = 300
-ALL_VALUES, ALL_OWNERS = 20_000, 10_000
 SMALL_BYTES = 1024  # a memory space below is folded
 _BATCH = 400  # dumps that are asked for at once
 # What a reader looks for first stands where it is never cut off.
@@ -63,9 +62,7 @@ class Programs:
         """Yield the pages, some hundred asked for at once."""
         for first in range(0, len(addresses), _BATCH):
             compiled = [self._inventory.compiled[address] for address in addresses[first : first + _BATCH]]
-            asked = asked_of(
-                self._con, list({one.point.dump_id for one in compiled}), values=ALL_VALUES, owners=ALL_OWNERS
-            )
+            asked = asked_of(self._con, list({one.point.dump_id for one in compiled}))
             numbers = ask_each(self._con, TRUTH, list(asked))
             values = read_spaces(self._con, list(asked))  # of memory space 0, which people run out of
             files = ask(self._con, "site_dumps", run_ids=sorted({one.point.run_id for one in compiled}))
