@@ -105,16 +105,17 @@ class Programs:
         answers = answers | {"program_capacity": Answer(list(_CAPACITY), limit)}
         dump = _dump(one, run, place)
         empty = {"program_dumps": _EMPTY, "program_trend": _EMPTY}
-        text = self._text(one, Program("", None, answers | empty, dump, spaces_of(_cut(answers) | empty)))
+        cut = _cut(answers)
+        text = self._text(one, Program("", None, answers | empty, dump, spaces_of(cut | empty)), cut)
         return Made(one.address, text, figures(one.address, {"dump": dump}, answers))
 
-    def _text(self, one: Compiled, program: Program) -> str:
+    def _text(self, one: Compiled, program: Program, cut: dict[str, Answer]) -> str:
         spaces = [_shown(program, space) for space in program.spaces]
         # The largest first: what matters is seen without scrolling.
         spaces.sort(key=lambda space: (-space["facts"]["reserved_bytes"], space["memory_space"]))
-        embedded = {name: answer for name, answer in _cut(program.answers).items() if name in (*_EMBEDDED, *_EDITED)}
+        embedded = {name: answer for name, answer in cut.items() if name in (*_EMBEDDED, *_EDITED)}
         if any(space["peak"] and space["peak"].source for space in spaces):
-            embedded["program_peak"] = _cut(program.answers)["program_peak"]
+            embedded["program_peak"] = cut["program_peak"]
         mapped = [space for space in spaces if space["mapped_count"]]
         has_timeline = any(space["has_timeline"] for space in spaces)
         crumbs = [("Programs", "programs/index.html"), (program.name, function_address(one.point.program_name))]
