@@ -171,14 +171,7 @@ def _holds(one: Record) -> str | None:
 
 def _rule_line(one: Record) -> str:
     said = f"{one['number_name']}: {one['rule_text']}"
-    moment = one["computed_position"]
-    return "; ".join(
-        filter(
-            None,
-            (
-                said + (f" (position {moment:,})" if moment is not None else ""),
-                one["holds"] and f"rule known {one['holds']}",
-                one["why_text"],
-            ),
-        )
-    ) + "."  # fmt: skip
+    if (moment := one["computed_position"]) is not None:
+        said += f" (position {moment:,})"
+    parts = (said, one["holds"] and f"rule known {one['holds']}", one["why_text"])
+    return f"{'; '.join(filter(None, parts))}."
