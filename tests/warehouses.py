@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from bufferhouse.dump.identity import FileName, content_of, read_file_name
+from bufferhouse.dump.identity import content_of, read_file_name
 from bufferhouse.ingest.pipeline import parse_batch
 from bufferhouse.ingest.read import ReadBatch
 from bufferhouse.sources.run import Run
@@ -90,14 +90,16 @@ def parsed(
     """Dumps given as bytes, parsed to a batch; contents that are `known` are only seen again."""
     batch = ReadBatch(known=dict(known or {}))
     for number, text in enumerate(texts):
-        files = {"combined": text}
-        content = content_of(files)
-        path = f"{number}-buffer-assignment.txt"
-        sighting = Sighting(run_name, path, f"/{path}", len(text), 0, content, FileName(), len(text), files)
-        batch.sightings.append(sighting)
-        if content.dump_id not in batch.known:
-            batch.new.setdefault(content.dump_id, sighting)
+        _add(batch, run_name, f"{number}-buffer-assignment.txt", {"combined": text})
     return parse_batch(batch)
+
+
+def _add(batch: ReadBatch, run_name: str, path: str, files: Mapping[str, bytes]) -> None:
+    content, size = content_of(files), sum(map(len, files.values()))
+    sighting = Sighting(run_name, path, f"/{run_name}/{path}", size, 0, content, read_file_name(path), size, files)
+    batch.sightings.append(sighting)
+    if content.dump_id not in batch.known:
+        batch.new.setdefault(content.dump_id, sighting)
 
 
 def load_runs(warehouse: Warehouse, runs: Mapping[str, Sequence[Mapping[str, bytes]]], target: str = "cpu") -> None:
@@ -105,15 +107,8 @@ def load_runs(warehouse: Warehouse, runs: Mapping[str, Sequence[Mapping[str, byt
     batch = ReadBatch(known={})
     for run_name, dumps in runs.items():
         for number, files in enumerate(dumps):
-            content, path = (
-                content_of(files),
-                f"module_{number}.jit_f.{target}_after_optimizations-buffer-assignment.txt",
-            )
-            size = sum(map(len, files.values()))
-            named = read_file_name(path)
-            sighting = Sighting(run_name, path, f"/{run_name}/{path}", size, 0, content, named, size, files)
-            batch.sightings.append(sighting)
-            batch.new.setdefault(content.dump_id, sighting)
+            name = f"module_{number}.jit_f.{target}_after_optimizations-buffer-assignment.txt"
+            _add(batch, run_name, name, files)
     loaded = load(warehouse, parse_batch(batch), {name: run_called(name) for name in runs}, datetime.now(UTC))
     assert [] == [str(refusal) for _, refusal in loaded.rejects]
 
