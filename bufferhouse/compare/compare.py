@@ -184,8 +184,7 @@ def compare_pairs(
     """Return every memory space of some pairs of dumps, in the order of `compare_runs`."""
     rows = []
     for pair in pairs:
-        dump_ids = [dump.dump_id for dump in (pair.before, pair.after) if dump]
-        spaces = sizes.memory_spaces(*dump_ids)
+        spaces = sizes.memory_spaces(*(dump.dump_id for dump in pair[:2] if dump))
         rows += [
             _judged(pair, space, sizes, metric, is_first=space == spaces[0])
             for space in spaces
@@ -199,13 +198,9 @@ def compare_pairs(
 
 
 def _judged(pair: Pair, memory_space: int, sizes: SizesOfDumps, metric: str, *, is_first: bool) -> Compared:
-    before = sizes.of(pair.before.dump_id, memory_space) if pair.before else None
-    after = sizes.of(pair.after.dump_id, memory_space) if pair.after else None
-    before_bytes = metric_bytes(before, metric) if before else None
-    after_bytes = metric_bytes(after, metric) if after else None
-    unknown = [
-        side for side, found in (("before", before), ("after", after)) if found is not None and found.occupied is None
-    ]
+    before, after = (sizes.of(dump.dump_id, memory_space) if dump else None for dump in pair[:2])
+    before_bytes, after_bytes = (metric_bytes(side, metric) if side else None for side in (before, after))
+    unknown = [name for name, side in (("before", before), ("after", after)) if side and side.occupied is None]
     reason = f"no live ranges {' and '.join(unknown)}" if unknown else None
     if before is None or after is None:
         status = NEW if before is None else GONE
@@ -243,24 +238,20 @@ def _blamed(row: Compared, metric: str, values: Values) -> Compared:
     if row.before.occupied is None or row.after.occupied is None:
         return _with(row, [Cause(causes.NO_LIVE_RANGES, row.delta_bytes)])
     kinds = {"temp"} if metric == "temp" else None
-    before_id, after_id = row.pair.before.dump_id, row.pair.after.dump_id
-    all_before, all_after = values.of[before_id], values.of[after_id]
+    programs = [values.of[dump.dump_id] for dump in row.pair[:2]]
     changes: Sequence[Step] = ()
     if row.pair.change == RESHAPED:
-        all_before, all_after = by_path(all_before, all_after)
+        programs = by_path(*programs)
         changes = changed_dimensions(row.pair.before.signature, row.pair.after.signature)
-    before_values = [value for value in all_before if value.memory_space == row.memory_space]
-    after_values = [value for value in all_after if value.memory_space == row.memory_space]
-    before, after = closest(
-        _moments(before_values, values.peaks.get((before_id, row.memory_space))),
-        _moments(after_values, values.peaks.get((after_id, row.memory_space))),
-    )
-    found = blame(before, after, all_before, all_after, row.memory_space, kinds, changes)
+    here = [[value for value in program if value.memory_space == row.memory_space] for program in programs]
+    peaks = [values.peaks.get((dump.dump_id, row.memory_space)) for dump in row.pair[:2]]
+    before, after = closest(*map(_moments, here, peaks))
+    found = blame(before, after, *programs, row.memory_space, kinds, changes)
     # The bytes of the metric beyond those that values own at these moments: none for the occupied peak.
     packing = _beyond(row.after_bytes, after, kinds) - _beyond(row.before_bytes, before, kinds)
     split = [*found.causes, Cause(causes.PACKING, packing)]
-    peaks = describe(before, after, before_values, after_values, found)
-    return replace(_with(row, split), peaks=peaks, at_peaks=AtPeaks(before, after, found))
+    about = describe(before, after, *here, found)
+    return replace(_with(row, split), peaks=about, at_peaks=AtPeaks(before, after, found))
 
 
 def _beyond(size_bytes: int, moment: Moment, kinds: Collection[str] | None) -> int:
