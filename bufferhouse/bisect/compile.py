@@ -8,7 +8,6 @@ import subprocess
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO
 
 from bufferhouse.errors import signal_name
 from bufferhouse.sources.run import RUN_FILE
@@ -35,10 +34,9 @@ def compile_into(
     folder.mkdir(parents=True)
     (folder / RUN_FILE).write_text(json.dumps(facts), encoding="utf-8")
     env = dict(os.environ)
-    for name in ("PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV"):
-        if programs is not None:
-            env.pop(name, None)
     if programs is not None:
+        for name in ("PYTHONHOME", "PYTHONPATH"):
+            env.pop(name, None)
         env["PATH"] = os.pathsep.join([str(programs), env.get("PATH", "")])
         env["VIRTUAL_ENV"] = str(programs.parent)
     dumping = [f"--xla_dump_to={folder}", "--xla_dump_hlo_as_text"]
@@ -46,23 +44,22 @@ def compile_into(
         env[variable] = " ".join(filter(None, [env.get(variable, ""), *map(_quoted, own)]))
     # What JAX takes from its cache is not compiled, and leaves no dump.
     env["JAX_ENABLE_COMPILATION_CACHE"] = "false"
-    with (folder / LOG).open("wb") as log:
-        return _run(words, env, log, timeout, folder / LOG)
+    return _run(words, env, folder / LOG, timeout)
 
 
 def _quoted(flag: str) -> str:
     return flag if " " not in flag else shlex.quote(flag)
 
 
-def _run(words: Sequence[str], env: Mapping[str, str], log: IO[bytes], timeout: float | None, path: Path) -> str | None:
-    program = words[0]
-    try:
-        # A process group of its own: what it starts ends with it.
-        process = subprocess.Popen(
-            words, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
-        )
-    except OSError as error:
-        return f"{program}: {error.strerror}"
+def _run(words: Sequence[str], env: Mapping[str, str], log: Path, timeout: float | None) -> str | None:
+    with log.open("wb") as out:
+        try:
+            # A process group of its own: what it starts ends with it.
+            process = subprocess.Popen(
+                words, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
+            )
+        except OSError as error:
+            return f"{words[0]}: {error.strerror}"
     try:
         # Without a limit the kernel would take up the waiting again behind Ctrl-C: polars asks it to (SA_RESTART).
         code = process.wait(threading.TIMEOUT_MAX if timeout is None else timeout)
@@ -73,8 +70,8 @@ def _run(words: Sequence[str], env: Mapping[str, str], log: IO[bytes], timeout: 
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
     if code < 0:
-        return f"ended by {signal_name(-code)}: {last_words(path)}"
-    return f"exit {code}: {last_words(path)}" if code else None
+        return f"ended by {signal_name(-code)}: {last_words(log)}"
+    return f"exit {code}: {last_words(log)}" if code else None
 
 
 def last_words(log: Path) -> str:
