@@ -79,10 +79,8 @@ def read_edit(text: str) -> Edit:
         if rest:
             raise UsageError(f"--edit {text!r}: expected reschedule alone: it concerns the schedule, not a value")
         return Edit(kind)
-    if kind in ("shrink", "shard"):
-        value, _, argument = rest.rpartition(":")
-    else:
-        value, _, argument = rest.rpartition(":") if kind == "offload" and ":window=" in rest else (rest, "", "")
+    has_argument = kind in ("shrink", "shard") or (kind == "offload" and ":window=" in rest)
+    value, _, argument = rest.rpartition(":") if has_argument else (rest, "", "")
     if not value:
         raise UsageError(f"--edit {text!r}: expected {FORM}")
     return _with_argument(text, kind, value, argument)
