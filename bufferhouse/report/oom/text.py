@@ -22,9 +22,7 @@ _BAR = 24  # characters for the capacity: twice as many and the line between fit
 _SAID = {
     "T4": "The compiler gave up early, before it assigned buffers: there is no dump, and the figure is its estimate.",
     "T7": "One value is too large for an address of this chip, however much memory there is.",
-    "T8": "It did not fit while it ran: what else was in memory then stands in no dump.",
-    "G1": "It did not fit while it ran: what else was in memory then stands in no dump.",
-    "G2": "It did not fit while it ran: what else was in memory then stands in no dump.",
+    **dict.fromkeys(("T8", "G1", "G2"), "It did not fit while it ran: what else was in memory then stands in no dump."),
     "G3": "The compilation goes on, as if there were no limit.",
     "R": "A warning of rematerialization: the program may fit all the same.",
 }
