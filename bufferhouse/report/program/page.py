@@ -141,6 +141,7 @@ def shown(program: Program, space: Space) -> Record:
         "memory_space": space.memory_space,
         "name": space_name(program, space),
         "heading": heading,
+        "is_small": False,
         "facts": space.facts,
         "has_live_ranges": space.has_live_ranges,
         "capacity_note": capacity_note(program, space),
