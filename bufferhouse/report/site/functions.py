@@ -156,7 +156,7 @@ def _charts(charts: Mapping[tuple, Sequence[Point]]) -> list[Record]:
         found.append(
             {
                 "place": place,
-                "title": " · ".join(printable(word, 60) for word in words if word),
+                "heading": " · ".join(printable(word, 60) for word in words if word),
                 "is_small": _most(points) < SMALL_BYTES and len(charts) > 1,
                 "has_line": run_count > 1,
                 "said": f"{counted(run_count, 'run')}, at most {human_bytes(_most(points))} reserved",
