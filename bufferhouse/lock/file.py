@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from bufferhouse.compare.groups import gathered
 from bufferhouse.config.toml import NoToml, decoded, parsed, place_of, places
 from bufferhouse.errors import UsageError, counted, did_you_mean
 from bufferhouse.lock.check import hold
@@ -470,18 +471,19 @@ def updated(kept: Mendable, fresh: Lock, programs: Iterable[tuple[str, str, int]
     Raises:
         LockFault: the sides of a merge differ in a program that has no dump, or an entry cannot be read and has none.
     """
-    wanted = None if programs is None else set(programs)
+    wanted = fresh.entries if programs is None else set(programs)
+    moving = {key: entry for key, entry in fresh.entries.items() if key in wanted}
+    known = gathered((entry.key, entry) for side in kept.sides for entry in side.values())
     anew = f"write the file anew with: bufferhouse lock{file_option(kept.name)} DUMPS"
     entries: dict[tuple[str, str, int], Entry] = {}
     faults = [
         # An update is no way out where nothing tells of which program a fault is.
         problem if key is not None else f"{problem.removesuffix(f'; {_way_out(kept.name)}')}; {anew}"
         for key, problem in kept.broken
-        if key not in fresh.entries or (wanted is not None and key not in wanted)
+        if key not in moving
     ]
-    for key in {key: None for side in kept.sides for key in side}:
-        sides = [side[key] for side in kept.sides if key in side]
-        if key in fresh.entries and (wanted is None or key in wanted):
+    for key, sides in known.items():
+        if key in moving:
             continue
         if any(one.told != sides[0].told for one in sides[1:]):
             faults.append(
@@ -490,10 +492,8 @@ def updated(kept: Mendable, fresh: Lock, programs: Iterable[tuple[str, str, int]
         entries[key] = _same_build(sides[0], fresh)
     if faults:
         raise LockFault("\n".join(faults[:_MOST_SHOWN]))
-    for key, entry in fresh.entries.items():
-        if wanted is not None and key not in wanted:
-            continue
-        sides = [side[key] for side in kept.sides if key in side]
+    for key, entry in moving.items():
+        sides = known.get(key, [])
         same = next((one for one in sides if one.told == entry.told), None)
         if why:
             before = sides[0] if sides else _former(entry, kept, fresh)

@@ -7,6 +7,7 @@ from typing import Any
 import duckdb
 
 from bufferhouse.compare.flags import effective_options
+from bufferhouse.compare.groups import gathered
 from bufferhouse.compare.tiers import normalised
 from bufferhouse.engine.sql import execute
 from bufferhouse.errors import counted
@@ -111,11 +112,8 @@ def _options(
 ) -> dict[tuple[int, str], str]:
     """Return the effective options of the compilations that files beside the dumps tell, as one text each."""
     wanted = {(row["run_id"], row["relative_path"]) for row in programs}
-    files: dict[tuple[int, str], list[int]] = {}
-    for run_id, path, key in ask(con, "lock_flags", run_ids=run_ids).rows:
-        if (run_id, path) in wanted:
-            files.setdefault((run_id, path), []).append(key)
-    sets = {place: tuple(keys) for place, keys in files.items()}
+    files = gathered(((run_id, path), key) for run_id, path, key in ask(con, "lock_flags", run_ids=run_ids).rows)
+    sets = {place: tuple(keys) for place, keys in files.items() if place in wanted}
     said = effective_options(con, set(sets.values())) if sets else {}
     return {place: said[keys] for place, keys in sets.items()}
 
