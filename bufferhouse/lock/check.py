@@ -18,6 +18,7 @@ from bufferhouse.compare.pairing import RESHAPED, Dump, Pair
 from bufferhouse.compare.sizes import Sizes, metric_bytes
 from bufferhouse.config.threshold import Threshold
 from bufferhouse.lock.entry import PEAK_SITES, Entry, Lock, Site, Space
+from bufferhouse.query.statements import Record
 from bufferhouse.sources.flags import differing
 
 METRICS = ("reserved", "occupied")
@@ -296,7 +297,7 @@ def _flags(words: Sequence[str], known: str) -> str:
     return " ".join(words) or ("no such flag" if known else "none, or not known")
 
 
-def changed_builds(held: Held) -> list[tuple[str, str, str, int]]:
+def changed_builds(held: Held) -> list[Record]:
     """Return what compiled programs of both sides where it differs: chip, before, after, and how many programs."""
     seen: Counter[tuple[str, str, str]] = Counter()
     for before, after in {(row.pair.before, row.pair.after): None for row in held.rows if None not in row.pair[:2]}:
@@ -306,4 +307,7 @@ def changed_builds(held: Held) -> list[tuple[str, str, str, int]]:
         if old.flags != new.flags:
             gone, come = differing(old.flags, new.flags)
             seen[new.chip, _flags(gone, old.flags), _flags(come, new.flags)] += 1
-    return [(*change, count) for change, count in seen.most_common()]
+    return [
+        {"chip": chip, "before": before, "after": after, "program_count": count}
+        for (chip, before, after), count in seen.most_common()
+    ]

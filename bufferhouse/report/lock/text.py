@@ -181,7 +181,7 @@ def lock_object(held: Held, judged: Judged, limit: Threshold, comparison: Compar
         },
         "refused": list(judged.refused),
         "absent_chips": held.absent_chips,
-        "builds": _builds(held),
+        "builds": changed_builds(held),
         "notes": held.after.notes,
     }
 
@@ -230,7 +230,7 @@ def _sections(
     sections += table("Not judged", line, _UNJUDGED, "unjudged")
     line = "They grew by less than the limit, but lost a donation: outputs take memory beside arguments."
     sections += table("Donations lost", line, _UNDONATED, "undonated")
-    if builds := _builds(held):
+    if builds := changed_builds(held):
         sections.append(Section("Another compiler or other flags", [], _BUILDS, builds, "builds", shown=_SHOWN))
     grown = [*judged.verdict.offenders, *judged.verdict.warned, *judged.undonated]
     sections += [_why(row, records[row.key], held, links, exact) for row in grown[:_EXPLAINED]]
@@ -296,13 +296,6 @@ def _cause(moved: Moved, links: Links | None = None) -> Record:
     }
 
 
-def _builds(held: Held) -> list[Record]:
-    return [
-        {"chip": chip, "before": before, "after": after, "program_count": count}
-        for chip, before, after, count in changed_builds(held)
-    ]
-
-
 def _absent(held: Held, name: str) -> list[str]:
     return [
         f"there are no dumps for {chip}: {counted(count, 'program')} of {name} not compared"
@@ -314,7 +307,7 @@ def _rebuilt(held: Held, name: str) -> list[str]:
     return [
         f"{row['chip']}: {counted(row['program_count'], 'program')} of another build: {row['before']} in {name}, "
         f"{row['after']} now"
-        for row in _builds(held)[:_SHOWN]
+        for row in changed_builds(held)[:_SHOWN]
     ]
 
 
