@@ -19,7 +19,7 @@ from bufferhouse.tabulate.shape import Shape, parse_shape
 from bufferhouse.whatif.dead_code import CALLS, DeadCode
 from bufferhouse.whatif.edits import LIVES, SIZES, Edit, chosen, in_order, phase
 from bufferhouse.whatif.narrow import flat_bytes, with_fitting_tiles, with_type
-from bufferhouse.whatif.slots import Slots, slots_of, timeline
+from bufferhouse.whatif.slots import Slots, merged, slots_of, timeline
 from bufferhouse.whatif.space import ARENA, HOST, Output, Space, array_shape
 
 # Instructions that cannot run a second time just before a use: they hold computations, talk to the outside, or their
@@ -635,7 +635,7 @@ class Plan:
         again = self._read_again.get(row, ())
         uses = sorted({use if use in again else min(use, life[1]) for use in uses})
         stretches += [(max(use - edit.window, start), use) for use in uses]
-        found = _joined(stretches)
+        found = merged(stretches, within=2)  # both ends are included: what adjoins is one stretch
         for begin, end in found:
             self._added(row, size, begin, end, until=life[1])
         if not is_parameter:  # a parameter is on the host from the first to the last
@@ -808,14 +808,3 @@ _EDITS: dict[str, Callable[[Plan, Edit, int], tuple[str, str]]] = {
     "offload": Plan._offload,
     "shard": Plan._shard,
 }
-
-
-def _joined(stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return stretches of the schedule, both ends included, that neither overlap nor adjoin."""
-    found: list[tuple[int, int]] = []
-    for begin, end in sorted(stretches):
-        if found and begin <= found[-1][1] + 1:
-            found[-1] = found[-1][0], max(found[-1][1], end)
-        else:
-            found.append((begin, end))
-    return found

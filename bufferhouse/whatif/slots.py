@@ -160,9 +160,9 @@ def pieces(slots: Slots, rows: Sequence[int], step: int = 1) -> list[Piece]:
             alive.append(ordered[taken])
             taken += 1
         alive = [row for row in alive if end[row] >= now]
-        merged = _merged((offset[row], offset[row] + _rounded(size[row], step)) for row in alive)
+        filled = merged((offset[row], offset[row] + _rounded(size[row], step)) for row in alive)
         going: dict[tuple[int, int], int] = {}
-        for key in merged:
+        for key in filled:
             at = last.get(key)
             if at is None:
                 going[key] = len(found)
@@ -174,10 +174,11 @@ def pieces(slots: Slots, rows: Sequence[int], step: int = 1) -> list[Piece]:
     return found
 
 
-def _merged(intervals: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def merged(intervals: Iterable[tuple[int, int]], within: int = 0) -> list[tuple[int, int]]:
+    """Return intervals in order; those that begin before another ends, or less than `within` behind it, are one."""
     found: list[tuple[int, int]] = []
     for begin, end in sorted(intervals):
-        if found and begin < found[-1][1]:
+        if found and begin < found[-1][1] + within:
             found[-1] = found[-1][0], max(found[-1][1], end)
         else:
             found.append((begin, end))
