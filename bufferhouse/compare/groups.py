@@ -8,10 +8,7 @@ Thing, Key = TypeVar("Thing"), TypeVar("Key")
 
 def by(key: Callable[[Thing], Key], things: Iterable[Thing]) -> dict[Key, list[Thing]]:
     """Return things in groups that have one key, in their order."""
-    groups: dict[Key, list[Thing]] = {}
-    for one in things:
-        groups.setdefault(key(one), []).append(one)
-    return groups
+    return gathered((key(one), one) for one in things)
 
 
 def gathered(pairs: Iterable[tuple[Key, Thing]]) -> dict[Key, list[Thing]]:
