@@ -48,7 +48,7 @@ def oom(
     from bufferhouse.messages import join
     from bufferhouse.messages.message import once
     from bufferhouse.oom.finding import explain, without_message
-    from bufferhouse.report.oom.text import Explanation, oom_page, oom_text
+    from bufferhouse.report.oom.text import Explanation, oom_text
     from bufferhouse.report.writing import check_page_path
 
     check_format(output_format, "table", "markdown", "json", "github")
@@ -80,8 +80,13 @@ def oom(
     # Of logs that are named beside a run it has other failures, which its own logs tell.
     silent = [] if run is not None and logs else without_message(findings, candidates)
     found = Explanation(findings, refused, silent, unread)
-    dumps = run or ", ".join(held) or "no dumps"
-    deliver(oom_text(found, output_format), None, lambda: oom_page(found, warehouse=dumps), html, output_format)
+
+    def page() -> str:
+        from bufferhouse.report.oom.page import oom_page  # half a second to import
+
+        return oom_page(found, warehouse=run or ", ".join(held) or "no dumps")
+
+    deliver(oom_text(found, output_format), None, page, html, output_format)
     if refused or unread or silent or any(one.message.is_failure for one in findings):
         raise typer.Exit(1)
 

@@ -126,13 +126,18 @@ def report_run(
     Example: bufferhouse report run latest:track=release --html run.html
     """
     from bufferhouse.report.run.data import read_run
-    from bufferhouse.report.run.text import run_page, run_text
+    from bufferhouse.report.run.text import run_text
 
     origin = checked(warehouse, source, html, output_format)
     with page_at_least(html):
         asked = read_run(origin, run, wait=wait)
-    text = run_text(asked, output_format, exact=exact)
-    deliver(text, asked.note, lambda: run_page(asked), html, output_format)
+
+    def page() -> str:
+        from bufferhouse.report.run.page import run_page  # as above
+
+        return run_page(asked)
+
+    deliver(run_text(asked, output_format, exact=exact), asked.note, page, html, output_format)
 
 
 def checked(

@@ -65,7 +65,7 @@ def whatif(
     Example: bufferhouse whatif jit_cnn_train_step --edit shrink:wrapped_iota:s8
     """
     from bufferhouse.report.whatif.data import read_change
-    from bufferhouse.report.whatif.text import change_page, change_text
+    from bufferhouse.report.whatif.text import change_text
     from bufferhouse.whatif.edits import read_edit, read_edits_file
     from bufferhouse.whatif.fitting import read_size
 
@@ -87,8 +87,13 @@ def whatif(
             is_mapped=html is not None,
             progress=step,
         )
-    text = change_text(change, output_format, exact=exact)
-    deliver(text, change.subject.note, lambda: change_page(change), html, output_format)
+
+    def page() -> str:
+        from bufferhouse.report.whatif.page import change_page  # only pages need the templates
+
+        return change_page(change)
+
+    deliver(change_text(change, output_format, exact=exact), change.subject.note, page, html, output_format)
     if change.fit is not None and not change.fit.fits:
         raise typer.Exit(1)
 

@@ -28,7 +28,7 @@ from bufferhouse.report.fleet.page import fleet_page
 from bufferhouse.report.program.data import read_program
 from bufferhouse.report.program.page import program_page
 from bufferhouse.report.run.data import read_run
-from bufferhouse.report.run.text import run_page
+from bufferhouse.report.run.page import run_page
 from bufferhouse.report.text.figures import printable
 from bufferhouse.sources.run import NUMBERS, TEXTS
 from tests.attack.counts import Count

@@ -13,9 +13,9 @@ from bufferhouse.report.fleet.page import fleet_page
 from bufferhouse.report.program.data import read_program
 from bufferhouse.report.program.page import program_page
 from bufferhouse.report.run.data import read_run
-from bufferhouse.report.run.text import run_page
+from bufferhouse.report.run.page import run_page
 from bufferhouse.report.whatif.data import read_change
-from bufferhouse.report.whatif.text import change_page
+from bufferhouse.report.whatif.page import change_page
 from bufferhouse.whatif.edits import read_edit
 from tests.report.pages import HOSTILE
 from tests.synthetic import Slot, dump_text

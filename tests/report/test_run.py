@@ -13,7 +13,8 @@ from rich.cells import cell_len
 from bufferhouse.report.fleet.data import read_fleet
 from bufferhouse.report.opening import find_run
 from bufferhouse.report.run.data import Run, read_run
-from bufferhouse.report.run.text import run_page, run_text
+from bufferhouse.report.run.page import run_page
+from bufferhouse.report.run.text import run_text
 from tests.command_line import call
 from tests.ingests import write_dumps
 from tests.synthetic import small_dump

@@ -15,7 +15,7 @@ from bufferhouse.report.compare.data import read_comparison
 from bufferhouse.report.compare.page import compare_page
 from bufferhouse.report.html.page import FIRST_ROWS
 from bufferhouse.report.run.data import BLOCKS, CONSTANTS, DONATIONS, REJECTS, read_run
-from bufferhouse.report.run.text import run_page
+from bufferhouse.report.run.page import run_page
 from bufferhouse.report.text.figures import human_bytes, printable
 from tests.command_line import call
 from tests.report.pages import Parts, assert_alone, assert_only_text_differs

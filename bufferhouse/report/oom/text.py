@@ -1,7 +1,6 @@
-"""Findings about programs that did not fit, as text and as one HTML page."""
+"""Findings about programs that did not fit, as text."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from bufferhouse.errors import counted
@@ -99,34 +98,20 @@ def oom_text(found: Explanation, form: str) -> str:
         told_ones = [_annotation(one) for one in findings if one.message.is_failure]
         others = [*map(refused_line, refused), *([_silent(silent)] if silent else [])]
         if unread:
-            others.append(_unread(unread) if told_ones or others else _title(found))
+            others.append(_unread(unread) if told_ones or others else title(found))
         told_ones += [annotation("error", one, title="bufferhouse oom") for one in others]
         return "\n".join(told_ones)
     sections = [section for finding in told(findings) for section in oom_sections(finding)]
-    sections += [*_refused_section(refused), *_silent_section(silent), *_unread_section(unread)]
-    return report_text(_title(found), sections, form)
+    sections += [*refused_section(refused), *silent_section(silent), *unread_section(unread)]
+    return report_text(title(found), sections, form)
 
 
-def oom_page(found: Explanation, *, warehouse: str) -> str:
-    """Return the whole page; `warehouse` names what the dumps were taken from."""
-    from bufferhouse.report.html.page import page  # half a second to import
-
-    findings = [
-        [replace(section, name=f"{section.name}-{number}") for section in oom_sections(finding)]
-        for number, finding in enumerate(told(found.findings), 1)
-    ]
-    about_all = (*_silent_section(found.silent), *_unread_section(found.unread), *_refused_section(found.refused))
-    findings += [[section] for section in about_all]
-    name = _title(found)
-    return page("oom.html", name, {}, warehouse=warehouse, name=name, findings=findings)
-
-
-def _silent_section(silent: Sequence[Record]) -> list[Section]:
+def silent_section(silent: Sequence[Record]) -> list[Section]:
     """Return the programs that did not fit, as files beside their dumps say, and that no message is about, if any."""
     return [Section(_silent(silent), _first_of([one["source_uri"] for one in silent]), name="silent")] if silent else []
 
 
-def _unread_section(unread: Sequence[str]) -> list[Section]:
+def unread_section(unread: Sequence[str]) -> list[Section]:
     """Return the dumps that could not be read, if any: a message may be about one of them."""
     return [Section(_unread(unread), _first_of(unread), name="unread")] if unread else []
 
@@ -145,7 +130,7 @@ def _silent(silent: Sequence[Record]) -> str:
     return f"{of_whom} did not fit, as files beside the dump say, and no message here says by how much: name its log"
 
 
-def _refused_section(refused: Sequence[Refused]) -> list[Section]:
+def refused_section(refused: Sequence[Refused]) -> list[Section]:
     """Return the lines that look like messages and are none that is known, and the logs that cannot be read, if any."""
     said = _not_read(refused)
     return [Section(f"{said[0].upper()}{said[1:]}", [*map(refused_line, refused)], name="refused")] if refused else []
@@ -172,7 +157,7 @@ def told(findings: Sequence[Finding]) -> list[Finding]:
     return failures or list(findings)
 
 
-def _title(found: Explanation) -> str:
+def title(found: Explanation) -> str:
     """Return what was found in one line."""
     if failures := sum(one.message.is_failure for one in found.findings) or len(found.silent):
         return f"{counted(failures, 'program')} did not fit"

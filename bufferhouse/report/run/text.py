@@ -1,11 +1,8 @@
-"""The sections about a run: the same on a terminal, in Markdown and on the HTML page."""
-
-from collections.abc import Sequence
+"""The sections about a run: the same on a terminal, in Markdown and on the page."""
 
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.joined import joined_section
-from bufferhouse.report.html.frame import Frame
 from bufferhouse.report.run.data import Run
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import human_bytes, printable, reject_line, space_heading, space_key
@@ -206,32 +203,3 @@ def run_text(run: Run, form: str, *, exact: bool = False) -> str:
     if form == "json":
         return json_text({**run.provenance, "run": run.facts}, run.answers)
     return report_text(title(run), run_sections(run, exact=exact), form, exact=exact)
-
-
-def run_page(run: Run, frame: Frame | None = None, links: Sequence[tuple[str, str]] = ()) -> str:
-    """Return the whole page: programs by size with a chart, blocks, donation candidates, constants.
-
-    In a site it has `links` to other pages.
-    """
-    from bufferhouse.report.html.charts import size_chart  # Altair takes half a second to import
-    from bufferhouse.report.html.page import page
-
-    name, sections = title(run), run_sections(run)[1:]
-    charts = [
-        size_chart(one.records, one.where, one.title) if one.source == "run_programs" else None for one in sections
-    ]
-    return page(
-        "run.html",
-        f"Run memory: {name}",
-        run.answers,
-        **run.provenance,
-        loaded_at=run.facts["loaded_at"],
-        shared_texts=("run_programs", "run_blocks", "run_donations", "run_constants") if frame else (),
-        frame=frame,
-        links=links,
-        name=name,
-        subtitle=subtitle(run)[0],
-        notes=notes(run),
-        facts=run.facts,
-        sections=list(zip(sections, charts, strict=True)),
-    )

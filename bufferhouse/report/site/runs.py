@@ -10,7 +10,7 @@ from bufferhouse.query.statements import Answer, Record
 from bufferhouse.report.html.frame import Frame, Shared
 from bufferhouse.report.html.page import page
 from bufferhouse.report.run.data import Run, asked_of
-from bufferhouse.report.run.text import run_page
+from bufferhouse.report.run.page import run_page
 from bufferhouse.report.site.addresses import function_address, run_address, slug
 from bufferhouse.report.site.build import Made
 from bufferhouse.report.site.figures import figures, script

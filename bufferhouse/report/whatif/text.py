@@ -1,10 +1,9 @@
-"""What edits do, and what each is worth, on a terminal, in Markdown and as JSON; what they do as one HTML page, too."""
+"""What edits do, and what each is worth, on a terminal, in Markdown and as JSON."""
 
 from collections.abc import Sequence
 
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
-from bufferhouse.report.program.savings import with_drawn_slots
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_title
 from bufferhouse.report.text.screen import report_text
@@ -55,37 +54,18 @@ def change_text(change: Change, form: str, *, exact: bool = False) -> str:
     if form == "json":
         return plain_json({**about(subject, outcome), "edits": [edit_record(subject, one) for one in outcome.applied],
                            **({"fit": _fit_record(change, change.fit)} if change.fit else {})})  # fmt: skip
-    return report_text(_change_title(change), _change_sections(change), form, exact=exact)
+    return report_text(change_title(change), change_sections(change), form, exact=exact)
 
 
-def change_page(change: Change) -> str:
-    """Return the whole page of a change that was read with its map: the bytes, the edits, the map before and after."""
-    from bufferhouse.report.html.page import page  # only pages need the templates
-
-    subject, title = change.subject, _change_title(change)
-    number = subject.space.memory_space
-    return page(
-        "whatif.html",
-        title,
-        with_drawn_slots(change.answers),
-        warehouse=subject.warehouse,
-        scripts=["map", "map_view", "map_draw"],
-        shared_texts=("program_map",),
-        heading=title,
-        lines=_change_lines(change),
-        sections=[section for section in _change_sections(change) if section.records],
-        mapped=[{"memory_space": number, "name": space_title(subject.dump["platform"], number)}],
-    )
-
-
-def _change_title(change: Change) -> str:
+def change_title(change: Change) -> str:
+    """Return the title of a change: the program and the memory space."""
     return f"What if: {_title(change.subject)}"
 
 
-def _change_sections(change: Change) -> list[Section]:
+def change_sections(change: Change) -> list[Section]:
     """Return the bytes before and after with what there is to say of them, and the edits."""
     rows = [edit_record(change.subject, one) for one in change.outcome.applied]
-    sections = [Section("", _change_lines(change), _BYTES, _bytes_rows(change.outcome), "bytes")]
+    sections = [Section("", change_lines(change), _BYTES, _bytes_rows(change.outcome), "bytes")]
     return [*sections, _some("Edits", _EDITS, rows)] if rows else sections
 
 
@@ -207,7 +187,7 @@ def _title(subject: Subject) -> str:
     return f"{name}, {space_title(subject.dump['platform'], subject.space.memory_space)}"
 
 
-def _change_lines(change: Change) -> list[str]:
+def change_lines(change: Change) -> list[str]:
     """Return where the dump is, whether it fits, and what a reader must know of the bounds."""
     subject, found = change.subject, change.fit
     lines = [f"run {printable(subject.dump['run_name'], 80)}, {printable(subject.dump['relative_path'], 200)}"]
