@@ -1,9 +1,9 @@
 """raw.oom_figures: one figure of a message."""
 
-from schemas.contract import BOOLEAN, INTEGER, TEXT, column, table
+from schemas.contract import BOOLEAN, INTEGER, TEXT, Column, Contract
 from schemas.oom_logs import LOG_PATH, LOG_RUN, MESSAGE_NUMBER, MESSAGES_LOAD
 
-OOM_FIGURES = table(
+OOM_FIGURES = Contract(
     "oom_figures",
     "The figures of messages, as printed, and what the message alone proves of each.",
     grain="one figure of a message",
@@ -13,19 +13,19 @@ OOM_FIGURES = table(
         "relative_path": LOG_PATH,
         "load_id": MESSAGES_LOAD,
         "message_number": MESSAGE_NUMBER,
-        "ordinal": column(INTEGER, "Place of the figure in the message, from 0.", minimum=0),
-        "figure_name": column(TEXT, "What it is a figure of, such as used, capacity, hlo_temp."),
-        "printed_text": column(TEXT, "The figure as printed, such as 19.07G."),
-        "size_bytes": column(
+        "ordinal": Column(INTEGER, "Place of the figure in the message, from 0.", minimum=0),
+        "figure_name": Column(TEXT, "What it is a figure of, such as used, capacity, hlo_temp."),
+        "printed_text": Column(TEXT, "The figure as printed, such as 19.07G."),
+        "size_bytes": Column(
             INTEGER, "Its bytes where they are printed; null where it is rounded.", nullable=True, minimum=0
         ),
-        "nominal_bytes": column(INTEGER, "Bytes that it names, one size of many that are printed so.", minimum=0),
-        "least_bytes": column(
+        "nominal_bytes": Column(INTEGER, "Bytes that it names, one size of many that are printed so.", minimum=0),
+        "least_bytes": Column(
             INTEGER, "Fewest bytes that are printed so; null where none are.", nullable=True, minimum=0
         ),
-        "most_bytes": column(INTEGER, "Most bytes that are printed so.", nullable=True, minimum=0),
-        "told_bytes": column(INTEGER, "Its bytes as the message alone proves them.", nullable=True),
-        "told_rule": column(TEXT, "How the message alone proves them, such as as printed.", nullable=True),
-        "is_told": column(BOOLEAN, "The message alone proves its bytes; else it takes a dump."),
+        "most_bytes": Column(INTEGER, "Most bytes that are printed so.", nullable=True, minimum=0),
+        "told_bytes": Column(INTEGER, "Its bytes as the message alone proves them.", nullable=True),
+        "told_rule": Column(TEXT, "How the message alone proves them, such as as printed.", nullable=True),
+        "is_told": Column(BOOLEAN, "The message alone proves its bytes; else it takes a dump."),
     },
 )

@@ -1,9 +1,9 @@
 """raw.oom_ranks: one rank that said a message."""
 
-from schemas.contract import INTEGER, TEXT, column, table
+from schemas.contract import INTEGER, TEXT, Column, Contract
 from schemas.oom_logs import LOG_PATH, LOG_RUN, MESSAGE_NUMBER, MESSAGES_LOAD
 
-OOM_RANKS = table(
+OOM_RANKS = Contract(
     "oom_ranks",
     "Who said a message, where a launcher writes that before its lines.",
     grain="one rank of a message",
@@ -13,7 +13,7 @@ OOM_RANKS = table(
         "relative_path": LOG_PATH,
         "load_id": MESSAGES_LOAD,
         "message_number": MESSAGE_NUMBER,
-        "ordinal": column(INTEGER, "Place among the ranks that said it, from 0.", minimum=0),
-        "rank_name": column(TEXT, "The rank as the launcher writes it, such as [rank3]:."),
+        "ordinal": Column(INTEGER, "Place among the ranks that said it, from 0.", minimum=0),
+        "rank_name": Column(TEXT, "The rank as the launcher writes it, such as [rank3]:."),
     },
 )

@@ -1,23 +1,23 @@
 """raw.stack_frames: one stack frame of the tables at the head of a module text."""
 
-from schemas.contract import INTEGER, NUMBERS, TEXT, column, table
+from schemas.contract import INTEGER, NUMBERS, TEXT, Column, Contract
 
-STACK_FRAMES = table(
+STACK_FRAMES = Contract(
     "stack_frames",
     "Stack frames of the tables at the head of a module text (HloModule::PrintStackFrameIndex); equal tables once.",
     grain="one stack frame of the tables of a module text",
     key=["stack_frames_id", "stack_frame_id"],
     columns={
-        "stack_frames_id": column(
+        "stack_frames_id": Column(
             INTEGER, "The tables: first 63 bits of the SHA-256 of all that is stored of them.", minimum=0
         ),
-        "stack_frame_id": column(INTEGER, "Number of the frame, from 1, as instruction texts name it.", minimum=1),
-        "call_stack_ids": column(NUMBERS, "The frame itself and its callers, innermost first."),
-        "function_name": column(TEXT, "Function of the user's program, unescaped."),
-        "source_file": column(TEXT, "Source file of the user's program, unescaped."),
-        "source_line": column(INTEGER, "Line in it.", nullable=True, minimum=0),
-        "source_end_line": column(INTEGER, "Line in which the expression ends.", nullable=True, minimum=0),
-        "source_column": column(INTEGER, "Column in which it begins.", nullable=True, minimum=0),
-        "source_end_column": column(INTEGER, "Column in which it ends.", nullable=True, minimum=0),
+        "stack_frame_id": Column(INTEGER, "Number of the frame, from 1, as instruction texts name it.", minimum=1),
+        "call_stack_ids": Column(NUMBERS, "The frame itself and its callers, innermost first."),
+        "function_name": Column(TEXT, "Function of the user's program, unescaped."),
+        "source_file": Column(TEXT, "Source file of the user's program, unescaped."),
+        "source_line": Column(INTEGER, "Line in it.", nullable=True, minimum=0),
+        "source_end_line": Column(INTEGER, "Line in which the expression ends.", nullable=True, minimum=0),
+        "source_column": Column(INTEGER, "Column in which it begins.", nullable=True, minimum=0),
+        "source_end_column": Column(INTEGER, "Column in which it ends.", nullable=True, minimum=0),
     },
 )

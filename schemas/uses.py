@@ -1,17 +1,8 @@
 """raw.uses: one use of a value."""
 
-from schemas.contract import (
-    DUMP_ID,
-    INSTRUCTION_ID,
-    INTEGER,
-    SHAPE_INDEX_PATTERN,
-    TEXT,
-    VALUE_ID,
-    column,
-    table,
-)
+from schemas.contract import DUMP_ID, INSTRUCTION_ID, INTEGER, SHAPE_INDEX_PATTERN, TEXT, VALUE_ID, Column, Contract
 
-USES = table(
+USES = Contract(
     "uses",
     "Who reads a value (HloUse).",
     grain="one use of a value",
@@ -19,10 +10,10 @@ USES = table(
     columns={
         "dump_id": DUMP_ID,
         "value_id": VALUE_ID,
-        "ordinal": column(INTEGER, "Line of the list, from 0.", minimum=0),
+        "ordinal": Column(INTEGER, "Line of the list, from 0.", minimum=0),
         "instruction_id": INSTRUCTION_ID,
-        "operand_number": column(INTEGER, "Operand of the user.", minimum=0),
-        "operand_shape_index": column(
+        "operand_number": Column(INTEGER, "Operand of the user.", minimum=0),
+        "operand_shape_index": Column(
             TEXT, "Which part of the operand; null = not printed.", nullable=True, matches=SHAPE_INDEX_PATTERN
         ),
     },
