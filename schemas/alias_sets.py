@@ -1,6 +1,6 @@
 """raw.alias_sets: one value that must have the same bytes as others."""
 
-from schemas.contract import INTEGER, VALUE_ID, Column, Contract
+from schemas.contract import VALUE_ID, Contract, natural
 
 ALIAS_SETS = Contract(
     "alias_sets",
@@ -9,10 +9,8 @@ ALIAS_SETS = Contract(
     grain="one value of an alias set",
     key=["alias_sets_id", "value_id"],
     columns={
-        "alias_sets_id": Column(
-            INTEGER, "The sets of a proto: first 63 bits of the SHA-256 of all that is stored of them.", minimum=0
-        ),
-        "first_value_id": Column(INTEGER, "The set, called by its value with the smallest id.", minimum=0),
+        "alias_sets_id": natural("The sets of a proto: first 63 bits of the SHA-256 of all that is stored of them."),
+        "first_value_id": natural("The set, called by its value with the smallest id."),
         "value_id": VALUE_ID,
     },
 )

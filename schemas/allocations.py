@@ -6,10 +6,11 @@ from schemas.contract import (
     DUMP_ID,
     INTEGER,
     MEMORY_SPACE,
-    SHAPE_INDEX_PATTERN,
     TEXT,
     Column,
     Contract,
+    natural,
+    shape_index,
 )
 
 ALLOCATIONS = Contract(
@@ -20,7 +21,7 @@ ALLOCATIONS = Contract(
     columns={
         "dump_id": DUMP_ID,
         "allocation_index": ALLOCATION_INDEX,
-        "size_bytes": Column(INTEGER, "Bytes reserved, rounded up by the backend.", minimum=0),
+        "size_bytes": natural("Bytes reserved, rounded up by the backend."),
         "memory_space": MEMORY_SPACE,
         "page": Column(INTEGER, "Page of the heap, null where none is printed.", nullable=True),
         "pointer": Column(TEXT, "Process address, null where none is printed.", nullable=True),
@@ -29,21 +30,13 @@ ALLOCATIONS = Contract(
             BOOLEAN, "Belongs to each thread of a called computation; never part of a device's total."
         ),
         "is_maybe_live_out": Column(BOOLEAN, "May hold an output."),
-        "parameter_number": Column(INTEGER, "Entry parameter it holds.", nullable=True, minimum=0),
-        "parameter_shape_index": Column(
-            TEXT, "Which leaf of the parameter.", nullable=True, matches=SHAPE_INDEX_PATTERN
+        "parameter_number": natural("Entry parameter it holds.", nullable=True),
+        "parameter_shape_index": shape_index("Which leaf of the parameter.", nullable=True),
+        "parameter_shape_id": natural(
+            "Shape printed for the parameter: the whole one before jaxlib 0.7.2, the leaf's since.", nullable=True
         ),
-        "parameter_shape_id": Column(
-            INTEGER,
-            "Shape printed for the parameter: the whole one before jaxlib 0.7.2, the leaf's since.",
-            nullable=True,
-            minimum=0,
-        ),
-        "output_shape_id": Column(
-            INTEGER,
-            "Shape of the program's output, on the one allocation that holds its root.",
-            nullable=True,
-            minimum=0,
+        "output_shape_id": natural(
+            "Shape of the program's output, on the one allocation that holds its root.", nullable=True
         ),
         "has_strict_overlap": Column(
             BOOLEAN,

@@ -136,9 +136,18 @@ class Contract:
         return ((begins | is_greater).all() & (beginnings.n_unique() == beginnings.len())).alias("is_in_order")
 
 
-DUMP_ID = Column(INTEGER, "The dump: the first 63 bits of its SHA-256.", minimum=0)
-ALLOCATION_INDEX = Column(INTEGER, "Index of the allocation in its dump, from 0.", minimum=0)
-VALUE_ID = Column(INTEGER, "Id of the HLO value in its dump (HloValue::id).", minimum=0)
-INSTRUCTION_ID = Column(INTEGER, "The instruction, interned per dump in raw.instructions.", minimum=0)
-MEMORY_SPACE = Column(INTEGER, "Memory space (XLA prints it as color); 0, the default, is not printed.", minimum=0)
-SHAPE_INDEX_PATTERN = r"^\{[0-9,]*\}$"
+def natural(description: str, *, nullable: bool = False) -> Column:
+    """Declare a column of whole numbers from 0 on."""
+    return Column(INTEGER, description, nullable=nullable, minimum=0)
+
+
+def shape_index(description: str, *, nullable: bool = False) -> Column:
+    """Declare a column of shape indices as they are printed."""
+    return Column(TEXT, description, nullable=nullable, matches=r"^\{[0-9,]*\}$")
+
+
+DUMP_ID = natural("The dump: the first 63 bits of its SHA-256.")
+ALLOCATION_INDEX = natural("Index of the allocation in its dump, from 0.")
+VALUE_ID = natural("Id of the HLO value in its dump (HloValue::id).")
+INSTRUCTION_ID = natural("The instruction, interned per dump in raw.instructions.")
+MEMORY_SPACE = natural("Memory space (XLA prints it as color); 0, the default, is not printed.")

@@ -1,6 +1,6 @@
 """raw.cross_color_values: one line of such a block."""
 
-from schemas.contract import ALLOCATION_INDEX, DUMP_ID, INTEGER, MEMORY_SPACE, VALUE_ID, Column, Contract
+from schemas.contract import ALLOCATION_INDEX, DUMP_ID, MEMORY_SPACE, VALUE_ID, Contract, natural
 
 CROSS_COLOR_VALUES = Contract(
     "cross_color_values",
@@ -10,7 +10,7 @@ CROSS_COLOR_VALUES = Contract(
     columns={
         "dump_id": DUMP_ID,
         "allocation_index": ALLOCATION_INDEX,
-        "ordinal": Column(INTEGER, "Line of the block, from 0.", minimum=0),
+        "ordinal": natural("Line of the block, from 0."),
         "value_id": VALUE_ID,
         "memory_space": MEMORY_SPACE,
     },

@@ -1,6 +1,6 @@
 """raw.dump_files: one file of a dump."""
 
-from schemas.contract import DUMP_ID, INTEGER, TEXT, Column, Contract
+from schemas.contract import DUMP_ID, TEXT, Column, Contract, natural
 
 DUMP_FILES = Contract(
     "dump_files",
@@ -15,9 +15,7 @@ DUMP_FILES = Contract(
             one_of=["combined", "allocations", "values", "live_range", "proto"],
         ),
         "sha256": Column(TEXT, "SHA-256 of the file.", matches=r"^[0-9a-f]{64}$"),
-        "text_bytes": Column(INTEGER, "Bytes of the file.", minimum=0),
-        "trailing_newlines": Column(
-            INTEGER, "Line feeds behind the last section, beyond what the grammar asks for.", minimum=0
-        ),
+        "text_bytes": natural("Bytes of the file."),
+        "trailing_newlines": natural("Line feeds behind the last section, beyond what the grammar asks for."),
     },
 )

@@ -1,6 +1,6 @@
 """raw.dumps: one content."""
 
-from schemas.contract import BOOLEAN, DUMP_ID, INTEGER, TEXT, Column, Contract
+from schemas.contract import BOOLEAN, DUMP_ID, TEXT, Column, Contract, natural
 
 DUMPS = Contract(
     "dumps",
@@ -14,9 +14,9 @@ DUMPS = Contract(
             "SHA-256 of the file, or of `suffix LF hex LF` over the files of a split dump.",
             matches=r"^[0-9a-f]{64}$",
         ),
-        "text_bytes": Column(INTEGER, "Bytes of all its files.", minimum=0),
-        "load_id": Column(INTEGER, "The load that brought the content.", minimum=0),
-        "signature_id": Column(INTEGER, "First 63 bits of the SHA-256 of entry_signature.", minimum=0),
+        "text_bytes": natural("Bytes of all its files."),
+        "load_id": natural("The load that brought the content."),
+        "signature_id": natural("First 63 bits of the SHA-256 of entry_signature."),
         "entry_signature": Column(
             TEXT, "Element types and dimensions of every parameter leaf and of the output, without layout."
         ),
@@ -34,22 +34,15 @@ DUMPS = Contract(
             "State of the section HloLiveRange; unbounded: XLA could not name a peak.",
             one_of=["present", "absent", "not available", "unbounded"],
         ),
-        "total_bytes": Column(
-            INTEGER,
+        "total_bytes": natural(
             "`Total bytes used`: the sum of all allocation sizes over all memory spaces, in a proto, too. Not a peak.",
             nullable=True,
-            minimum=0,
         ),
         "total_human": Column(TEXT, "The same as printed for people, such as 18.5KiB.", nullable=True),
-        "max_position": Column(
-            INTEGER,
-            "Number of schedule lines; position max_position is the end of the program.",
-            nullable=True,
-            minimum=0,
+        "max_position": natural(
+            "Number of schedule lines; position max_position is the end of the program.", nullable=True
         ),
-        "reported_peak_position": Column(
-            INTEGER, "Position XLA prints as `(peak)`; often not the peak.", nullable=True, minimum=0
-        ),
+        "reported_peak_position": natural("Position XLA prints as `(peak)`; often not the peak.", nullable=True),
         "has_pointer": Column(BOOLEAN, "Headers show process addresses (before 2022-09)."),
         "has_page": Column(BOOLEAN, "Headers show a page (since 2026-08)."),
         "is_glued": Column(BOOLEAN, "The line feed behind instructions is missing (jaxlib 0.4.24 to 0.4.35)."),

@@ -1,6 +1,6 @@
 """raw.further_positions: one position of a value behind its first, which is the value itself."""
 
-from schemas.contract import DUMP_ID, INSTRUCTION_ID, INTEGER, SHAPE_INDEX_PATTERN, TEXT, VALUE_ID, Column, Contract
+from schemas.contract import DUMP_ID, INSTRUCTION_ID, INTEGER, VALUE_ID, Column, Contract, shape_index
 
 FURTHER_POSITIONS = Contract(
     "further_positions",
@@ -12,11 +12,6 @@ FURTHER_POSITIONS = Contract(
         "value_id": VALUE_ID,
         "ordinal": Column(INTEGER, "Line of the list, from 1.", minimum=1),
         "instruction_id": INSTRUCTION_ID,
-        "shape_index": Column(
-            TEXT,
-            "Which part of the instruction's result; null = not printed.",
-            nullable=True,
-            matches=SHAPE_INDEX_PATTERN,
-        ),
+        "shape_index": shape_index("Which part of the instruction's result; null = not printed.", nullable=True),
     },
 )

@@ -1,6 +1,6 @@
 """raw.instructions: one instruction of a dump."""
 
-from schemas.contract import DUMP_ID, INSTRUCTION_ID, INTEGER, TEXT, Column, Contract
+from schemas.contract import DUMP_ID, INSTRUCTION_ID, TEXT, Column, Contract, natural
 
 INSTRUCTIONS = Contract(
     "instructions",
@@ -11,8 +11,6 @@ INSTRUCTIONS = Contract(
         "dump_id": DUMP_ID,
         "instruction_id": INSTRUCTION_ID,
         "instruction_name": Column(TEXT, "Name of the instruction, unique in its module."),
-        "schedule_position": Column(
-            INTEGER, "Its line in the schedule; null for instructions outside it.", nullable=True, minimum=0
-        ),
+        "schedule_position": natural("Its line in the schedule; null for instructions outside it.", nullable=True),
     },
 )

@@ -1,6 +1,6 @@
 """raw.live_ranges: one live range of a dump."""
 
-from schemas.contract import DUMP_ID, INSTRUCTION_ID, INTEGER, SHAPE_INDEX_PATTERN, TEXT, Column, Contract
+from schemas.contract import DUMP_ID, INSTRUCTION_ID, Contract, natural, shape_index
 
 LIVE_RANGES = Contract(
     "live_ranges",
@@ -9,12 +9,10 @@ LIVE_RANGES = Contract(
     key=["dump_id", "ordinal"],
     columns={
         "dump_id": DUMP_ID,
-        "ordinal": Column(INTEGER, "Line of the list, from 0.", minimum=0),
+        "ordinal": natural("Line of the list, from 0."),
         "instruction_id": INSTRUCTION_ID,
-        "shape_index": Column(
-            TEXT, "Which part of the instruction's result; always printed.", matches=SHAPE_INDEX_PATTERN
-        ),
-        "start_position": Column(INTEGER, "First position at which it is alive.", minimum=0),
-        "end_position": Column(INTEGER, "Last position at which it is alive: ranges are closed.", minimum=0),
+        "shape_index": shape_index("Which part of the instruction's result; always printed."),
+        "start_position": natural("First position at which it is alive."),
+        "end_position": natural("Last position at which it is alive: ranges are closed."),
     },
 )

@@ -1,6 +1,6 @@
 """raw.oom_allocations: one numbered block of the listing of a message."""
 
-from schemas.contract import INTEGER, TEXT, Column, Contract
+from schemas.contract import TEXT, Column, Contract, natural
 from schemas.oom_logs import LOG_PATH, LOG_RUN, MESSAGE_NUMBER, MESSAGES_LOAD
 
 OOM_ALLOCATIONS = Contract(
@@ -13,19 +13,16 @@ OOM_ALLOCATIONS = Contract(
         "relative_path": LOG_PATH,
         "load_id": MESSAGES_LOAD,
         "message_number": MESSAGE_NUMBER,
-        "ordinal": Column(INTEGER, "Place of the block in the message, from 0.", minimum=0),
-        "listed_number": Column(INTEGER, "Its number as printed.", minimum=0),
+        "ordinal": natural("Place of the block in the message, from 0."),
+        "listed_number": natural("Its number as printed."),
         "printed_text": Column(TEXT, "Its size as printed, such as 7.31G."),
-        "nominal_bytes": Column(
-            INTEGER,
-            "Bytes that the printed size names, one size of many that are printed so.",
-            nullable=True,
-            minimum=0,
+        "nominal_bytes": natural(
+            "Bytes that the printed size names, one size of many that are printed so.", nullable=True
         ),
         "instruction_name": Column(TEXT, "Instruction that its label begins with.", nullable=True),
         "op_name": Column(TEXT, "Name of the framework operation.", nullable=True),
         "source_file": Column(TEXT, "Source file of the user's program.", nullable=True),
-        "source_line": Column(INTEGER, "Line in it.", nullable=True, minimum=0),
+        "source_line": natural("Line in it.", nullable=True),
         "shape_text": Column(TEXT, "Its shape.", nullable=True),
         "unpadded_text": Column(TEXT, "Its size without padding, as printed.", nullable=True),
         "padding_text": Column(TEXT, "What padding adds, as printed.", nullable=True),

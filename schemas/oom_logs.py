@@ -1,11 +1,11 @@
 """raw.oom_logs: one log of a run, per load that read it."""
 
-from schemas.contract import INTEGER, TEXT, Column, Contract
+from schemas.contract import INTEGER, TEXT, Column, Contract, natural
 
 LOG_PATH = Column(TEXT, "The log: its path below the run's root, from there with .. where it lies beside, else whole.")
-LOG_RUN = Column(INTEGER, "The run that the log is of.", minimum=0)
-MESSAGES_LOAD = Column(INTEGER, "The load that stored the message.", minimum=0)
-MESSAGE_NUMBER = Column(INTEGER, "Number of the message in its log, from 0.", minimum=0)
+LOG_RUN = natural("The run that the log is of.")
+MESSAGES_LOAD = natural("The load that stored the message.")
+MESSAGE_NUMBER = natural("Number of the message in its log, from 0.")
 
 OOM_LOGS = Contract(
     "oom_logs",
@@ -15,20 +15,15 @@ OOM_LOGS = Contract(
     columns={
         "run_id": LOG_RUN,
         "relative_path": LOG_PATH,
-        "load_id": Column(INTEGER, "The load that read it.", minimum=0),
+        "load_id": natural("The load that read it."),
         "source_uri": Column(TEXT, "Where it was read from, archive members as archive!member."),
-        "source_size_bytes": Column(INTEGER, "Size of the file as it lies there.", minimum=0),
+        "source_size_bytes": natural("Size of the file as it lies there."),
         "source_mtime_ns": Column(INTEGER, "Its modification time, in nanoseconds since 1970.", nullable=True),
-        "message_count": Column(INTEGER, "Messages about memory that does not suffice, alike ones once.", minimum=0),
-        "refused_count": Column(INTEGER, "Lines that begin like a message and are none that is known.", minimum=0),
-        "messages_load_id": Column(
-            INTEGER, "The load that stored its messages: an older one where they are the same since.", minimum=0
-        ),
-        "replaced_load_id": Column(
-            INTEGER,
-            "The load of the row of this log that was the newest until then; null for its first row.",
-            nullable=True,
-            minimum=0,
+        "message_count": natural("Messages about memory that does not suffice, alike ones once."),
+        "refused_count": natural("Lines that begin like a message and are none that is known."),
+        "messages_load_id": natural("The load that stored its messages: an older one where they are the same since."),
+        "replaced_load_id": natural(
+            "The load of the row of this log that was the newest until then; null for its first row.", nullable=True
         ),
     },
 )

@@ -1,6 +1,6 @@
 """raw.oom_messages: one message about a program that did not fit."""
 
-from schemas.contract import BOOLEAN, INTEGER, TEXT, Column, Contract
+from schemas.contract import BOOLEAN, INTEGER, TEXT, Column, Contract, natural
 from schemas.oom_logs import LOG_PATH, LOG_RUN, MESSAGE_NUMBER, MESSAGES_LOAD
 
 OOM_MESSAGES = Contract(
@@ -13,9 +13,7 @@ OOM_MESSAGES = Contract(
         "relative_path": LOG_PATH,
         "load_id": MESSAGES_LOAD,
         "message_number": MESSAGE_NUMBER,
-        "message_id": Column(
-            INTEGER, "What it says: first 63 bits of a SHA-256; equal in all logs and ranks that say it.", minimum=0
-        ),
+        "message_id": natural("What it says: first 63 bits of a SHA-256; equal in all logs and ranks that say it."),
         "dialect": Column(
             TEXT,
             "Form of the message: T1 to T8 of TPU, G1 and G2 of GPU, R a warning of rematerialization, D of donation.",
@@ -28,11 +26,8 @@ OOM_MESSAGES = Contract(
         "shape_text": Column(TEXT, "Shape that it names.", nullable=True),
         "tag": Column(TEXT, "What the allocation that did not fit is for.", nullable=True),
         "is_failure": Column(BOOLEAN, "Says that something did not fit; a warning of rematerialization does not."),
-        "capacity_bytes": Column(
-            INTEGER,
-            "Bytes that it did not fit into, as far as the printed figure tells them.",
-            nullable=True,
-            minimum=0,
+        "capacity_bytes": natural(
+            "Bytes that it did not fit into, as far as the printed figure tells them.", nullable=True
         ),
         "fault_text": Column(
             TEXT, "Why its figures are not relied on: it is cut, say; null where they are.", nullable=True

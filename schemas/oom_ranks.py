@@ -1,6 +1,6 @@
 """raw.oom_ranks: one rank that said a message."""
 
-from schemas.contract import INTEGER, TEXT, Column, Contract
+from schemas.contract import TEXT, Column, Contract, natural
 from schemas.oom_logs import LOG_PATH, LOG_RUN, MESSAGE_NUMBER, MESSAGES_LOAD
 
 OOM_RANKS = Contract(
@@ -13,7 +13,7 @@ OOM_RANKS = Contract(
         "relative_path": LOG_PATH,
         "load_id": MESSAGES_LOAD,
         "message_number": MESSAGE_NUMBER,
-        "ordinal": Column(INTEGER, "Place among the ranks that said it, from 0.", minimum=0),
+        "ordinal": natural("Place among the ranks that said it, from 0."),
         "rank_name": Column(TEXT, "The rank as the launcher writes it, such as [rank3]:."),
     },
 )

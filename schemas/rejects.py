@@ -1,6 +1,6 @@
 """raw.rejects: one refused dump."""
 
-from schemas.contract import BYTES, INTEGER, MOMENT, TEXT, Column, Contract
+from schemas.contract import BYTES, INTEGER, MOMENT, TEXT, Column, Contract, natural
 
 REJECTS = Contract(
     "rejects",
@@ -8,9 +8,9 @@ REJECTS = Contract(
     grain="one refused dump",
     key=["reject_id"],
     columns={
-        "reject_id": Column(INTEGER, "Number of the reject in this warehouse.", minimum=0),
-        "run_id": Column(INTEGER, "The run it was found in.", minimum=0),
-        "load_id": Column(INTEGER, "The load that refused it.", minimum=0),
+        "reject_id": natural("Number of the reject in this warehouse."),
+        "run_id": natural("The run it was found in."),
+        "load_id": natural("The load that refused it."),
         "source_uri": Column(TEXT, "Where it was read from."),
         "relative_path": Column(TEXT, "Path below the run's root."),
         "sha256": Column(TEXT, "Identity of its content, as in raw.dumps.", matches=r"^[0-9a-f]{64}$"),
@@ -20,7 +20,7 @@ REJECTS = Contract(
         "column_number": Column(INTEGER, "Column of the fault, from 1.", nullable=True, minimum=1),
         "expected": Column(TEXT, "What was expected there."),
         "found": Column(TEXT, "What was found."),
-        "source_size_bytes": Column(INTEGER, "Size of the file or files as they lie there.", minimum=0),
+        "source_size_bytes": natural("Size of the file or files as they lie there."),
         "source_mtime_ns": Column(
             INTEGER, "Modification time of the newest of them, in nanoseconds since 1970.", nullable=True
         ),

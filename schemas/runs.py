@@ -1,6 +1,6 @@
 """raw.runs: one run."""
 
-from schemas.contract import INTEGER, LABELS, MOMENT, TEXT, Column, Contract
+from schemas.contract import LABELS, MOMENT, TEXT, Column, Contract, natural
 
 RUNS = Contract(
     "runs",
@@ -8,7 +8,7 @@ RUNS = Contract(
     grain="one run",
     key=["run_id"],
     columns={
-        "run_id": Column(INTEGER, "Number of the run in this warehouse.", minimum=0),
+        "run_id": natural("Number of the run in this warehouse."),
         "run_name": Column(TEXT, "Name of the run: given, from run.json, or its directory."),
         "root": Column(TEXT, "Directory, archive or URL the dumps of the run were found in."),
         "compiler": Column(TEXT, "What embeds XLA: jaxlib, libtpu, tensorflow, torch_xla.", nullable=True),
@@ -17,8 +17,8 @@ RUNS = Contract(
         "platform": Column(TEXT, "cpu, gpu or tpu.", nullable=True),
         "track": Column(TEXT, "Label that tells series apart: say, nightly, or a set of flags.", nullable=True),
         "device_kind": Column(TEXT, "Device the run compiled for, such as TPU v5e.", nullable=True),
-        "device_memory_bytes": Column(INTEGER, "Memory of one device, in bytes.", nullable=True, minimum=0),
-        "device_count": Column(INTEGER, "Number of devices.", nullable=True, minimum=0),
+        "device_memory_bytes": natural("Memory of one device, in bytes.", nullable=True),
+        "device_count": natural("Number of devices.", nullable=True),
         "xla_flags": Column(TEXT, "XLA_FLAGS of the compile job.", nullable=True),
         "git_revision": Column(TEXT, "Revision of the compiled program's source.", nullable=True),
         "host": Column(TEXT, "Host that compiled.", nullable=True),

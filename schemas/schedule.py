@@ -1,6 +1,6 @@
 """raw.schedule: one line of the schedule; a view, since instructions know their line."""
 
-from schemas.contract import DUMP_ID, INSTRUCTION_ID, INTEGER, Column, Contract
+from schemas.contract import DUMP_ID, INSTRUCTION_ID, Contract, natural
 
 SCHEDULE = Contract(
     "schedule",
@@ -9,7 +9,7 @@ SCHEDULE = Contract(
     key=["dump_id", "schedule_position"],
     columns={
         "dump_id": DUMP_ID,
-        "schedule_position": Column(INTEGER, "Line of the schedule, from 0.", minimum=0),
+        "schedule_position": natural("Line of the schedule, from 0."),
         "instruction_id": INSTRUCTION_ID,
     },
     query="""

@@ -1,6 +1,6 @@
 """raw.shapes: one shape text."""
 
-from schemas.contract import INTEGER, NUMBERS, TEXT, Column, Contract
+from schemas.contract import NUMBERS, TEXT, Column, Contract, natural
 
 SHAPES = Contract(
     "shapes",
@@ -8,7 +8,7 @@ SHAPES = Contract(
     grain="one shape text",
     key=["shape_id"],
     columns={
-        "shape_id": Column(INTEGER, "Number of the shape in this warehouse.", minimum=0),
+        "shape_id": natural("Number of the shape in this warehouse."),
         "shape_text": Column(TEXT, "The shape as printed."),
         "element_type": Column(TEXT, "Element type; null for a tuple.", nullable=True),
         "dims": Column(
@@ -20,15 +20,10 @@ SHAPES = Contract(
             TEXT, "Minor-to-major order of the dimensions; null where no layout is printed.", nullable=True
         ),
         "tiles": Column(TEXT, "Tiles, such as (8,128)(2,1).", nullable=True),
-        "layout_memory_space": Column(INTEGER, "Memory space in the layout, S(n).", minimum=0),
-        "element_bits": Column(INTEGER, "Bits of one element as stored.", nullable=True, minimum=0),
-        "logical_bytes": Column(
-            INTEGER,
-            "Bytes of its elements without padding (ShapeUtil::ByteSizeOf).",
-            nullable=True,
-            minimum=0,
-        ),
-        "physical_bytes": Column(INTEGER, "Bytes of its elements laid out in tiles.", nullable=True, minimum=0),
-        "tuple_arity": Column(INTEGER, "Number of elements of a tuple.", nullable=True, minimum=0),
+        "layout_memory_space": natural("Memory space in the layout, S(n)."),
+        "element_bits": natural("Bits of one element as stored.", nullable=True),
+        "logical_bytes": natural("Bytes of its elements without padding (ShapeUtil::ByteSizeOf).", nullable=True),
+        "physical_bytes": natural("Bytes of its elements laid out in tiles.", nullable=True),
+        "tuple_arity": natural("Number of elements of a tuple.", nullable=True),
     },
 )

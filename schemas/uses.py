@@ -1,6 +1,6 @@
 """raw.uses: one use of a value."""
 
-from schemas.contract import DUMP_ID, INSTRUCTION_ID, INTEGER, SHAPE_INDEX_PATTERN, TEXT, VALUE_ID, Column, Contract
+from schemas.contract import DUMP_ID, INSTRUCTION_ID, VALUE_ID, Contract, natural, shape_index
 
 USES = Contract(
     "uses",
@@ -10,11 +10,9 @@ USES = Contract(
     columns={
         "dump_id": DUMP_ID,
         "value_id": VALUE_ID,
-        "ordinal": Column(INTEGER, "Line of the list, from 0.", minimum=0),
+        "ordinal": natural("Line of the list, from 0."),
         "instruction_id": INSTRUCTION_ID,
-        "operand_number": Column(INTEGER, "Operand of the user.", minimum=0),
-        "operand_shape_index": Column(
-            TEXT, "Which part of the operand; null = not printed.", nullable=True, matches=SHAPE_INDEX_PATTERN
-        ),
+        "operand_number": natural("Operand of the user."),
+        "operand_shape_index": shape_index("Which part of the operand; null = not printed.", nullable=True),
     },
 )
