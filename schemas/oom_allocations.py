@@ -1,18 +1,15 @@
 """raw.oom_allocations: one numbered block of the listing of a message."""
 
 from schemas.contract import TEXT, Column, Contract, natural
-from schemas.oom_logs import LOG_PATH, LOG_RUN, MESSAGE_NUMBER, MESSAGES_LOAD
+from schemas.oom_logs import MESSAGE
 
 OOM_ALLOCATIONS = Contract(
     "oom_allocations",
     "The largest allocations that a message lists, with sizes as printed.",
     grain="one numbered block of the listing of a message",
-    key=["run_id", "relative_path", "load_id", "message_number", "ordinal"],
+    key=[*MESSAGE, "ordinal"],
     columns={
-        "run_id": LOG_RUN,
-        "relative_path": LOG_PATH,
-        "load_id": MESSAGES_LOAD,
-        "message_number": MESSAGE_NUMBER,
+        **MESSAGE,
         "ordinal": natural("Place of the block in the message, from 0."),
         "listed_number": natural("Its number as printed."),
         "printed_text": Column(TEXT, "Its size as printed, such as 7.31G."),

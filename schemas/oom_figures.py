@@ -1,18 +1,15 @@
 """raw.oom_figures: one figure of a message."""
 
 from schemas.contract import BOOLEAN, INTEGER, TEXT, Column, Contract, natural
-from schemas.oom_logs import LOG_PATH, LOG_RUN, MESSAGE_NUMBER, MESSAGES_LOAD
+from schemas.oom_logs import MESSAGE
 
 OOM_FIGURES = Contract(
     "oom_figures",
     "The figures of messages, as printed, and what the message alone proves of each.",
     grain="one figure of a message",
-    key=["run_id", "relative_path", "load_id", "message_number", "ordinal"],
+    key=[*MESSAGE, "ordinal"],
     columns={
-        "run_id": LOG_RUN,
-        "relative_path": LOG_PATH,
-        "load_id": MESSAGES_LOAD,
-        "message_number": MESSAGE_NUMBER,
+        **MESSAGE,
         "ordinal": natural("Place of the figure in the message, from 0."),
         "figure_name": Column(TEXT, "What it is a figure of, such as used, capacity, hlo_temp."),
         "printed_text": Column(TEXT, "The figure as printed, such as 19.07G."),

@@ -2,19 +2,26 @@
 
 from schemas.contract import INTEGER, TEXT, Column, Contract, natural
 
-LOG_PATH = Column(TEXT, "The log: its path below the run's root, from there with .. where it lies beside, else whole.")
-LOG_RUN = natural("The run that the log is of.")
-MESSAGES_LOAD = natural("The load that stored the message.")
-MESSAGE_NUMBER = natural("Number of the message in its log, from 0.")
+# The columns that name a log, and those that name a message of one: all tables of messages begin with these.
+_LOG = {
+    "run_id": natural("The run that the log is of."),
+    "relative_path": Column(
+        TEXT, "The log: its path below the run's root, from there with .. where it lies beside, else whole."
+    ),
+}
+MESSAGE = {
+    **_LOG,
+    "load_id": natural("The load that stored the message."),
+    "message_number": natural("Number of the message in its log, from 0."),
+}
 
 OOM_LOGS = Contract(
     "oom_logs",
     "One reading of a log that lies beside dumps. Append-only; staging.oom_logs keeps the newest row of a path.",
     grain="one log of a run, per load that read it changed",
-    key=["run_id", "relative_path", "load_id"],
+    key=[*_LOG, "load_id"],
     columns={
-        "run_id": LOG_RUN,
-        "relative_path": LOG_PATH,
+        **_LOG,
         "load_id": natural("The load that read it."),
         "source_uri": Column(TEXT, "Where it was read from, archive members as archive!member."),
         "source_size_bytes": natural("Size of the file as it lies there."),

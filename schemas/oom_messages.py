@@ -1,18 +1,15 @@
 """raw.oom_messages: one message about a program that did not fit."""
 
 from schemas.contract import BOOLEAN, INTEGER, TEXT, Column, Contract, natural
-from schemas.oom_logs import LOG_PATH, LOG_RUN, MESSAGE_NUMBER, MESSAGES_LOAD
+from schemas.oom_logs import MESSAGE
 
 OOM_MESSAGES = Contract(
     "oom_messages",
     "What XLA says in a log of a program that does not fit, and JAX of a donation; what ranks say alike is one row.",
     grain="one message of a log, per load that stored it",
-    key=["run_id", "relative_path", "load_id", "message_number"],
+    key=[*MESSAGE],
     columns={
-        "run_id": LOG_RUN,
-        "relative_path": LOG_PATH,
-        "load_id": MESSAGES_LOAD,
-        "message_number": MESSAGE_NUMBER,
+        **MESSAGE,
         "message_id": natural("What it says: first 63 bits of a SHA-256; equal in all logs and ranks that say it."),
         "dialect": Column(
             TEXT,
