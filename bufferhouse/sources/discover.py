@@ -52,22 +52,16 @@ _SIBLINGS = (SUFFIXES["values"], SUFFIXES["live_range"])
 
 @dataclass(slots=True)
 class Files:
-    """The files beside dumps, by path: parts of split dumps, module texts, protos, flags; logs; how many others.
+    """The files beside dumps, by path: parts of split dumps, module texts, protos, flags.
 
-    `failed` are the paths of what XLA writes where a compilation runs out of memory, without their last suffix;
-    `run_files` are those of each run.json.
+    `failed` are the paths of what XLA writes where a compilation runs out of memory, without their last suffix.
     """
 
     siblings: dict[str, Entry] = field(default_factory=dict)
     module_texts: dict[str, Entry] = field(default_factory=dict)
     protos: dict[str, Entry] = field(default_factory=dict)
     flags: dict[str, Entry] = field(default_factory=dict)
-    ignored_count: int = 0
-    endings: Counter[str] = field(default_factory=Counter)
-    refused: list[str] = field(default_factory=list)
-    logs: list[Entry] = field(default_factory=list)
     failed: set[str] = field(default_factory=set)
-    run_files: list[str] = field(default_factory=list)
 
     @property
     def is_empty(self) -> bool:
@@ -95,24 +89,6 @@ def has_main(path: str, files: Mapping[str, Entry]) -> bool:
     """Return whether the dump exists that a file belongs to."""
     main = main_of(path)
     return any(main + suffix in files for suffix in ("", *compression.SUFFIXES))
-
-
-def parted(files: Mapping[str, Entry], look_inside: bool) -> tuple[list[Entry], Files]:
-    """Part files into those that may be dumps and those that lie beside some."""
-    candidates: list[Entry] = []
-    beside = Files()
-    for path, entry in files.items():
-        if path.endswith("buffer-assignment.txt"):
-            candidates.append(entry)  # asked first, as most files are such
-            continue
-        try:
-            if _is_candidate(entry, files, beside, look_inside):
-                candidates.append(entry)
-        except SourceUnavailable:
-            raise
-        except Exception as error:
-            beside.refused.append(f"{path}: {told(error)}")
-    return candidates, beside
 
 
 def grouped(entry: Entry, beside: Files, directory: str) -> Found:
@@ -294,18 +270,13 @@ class _Finding:
     def take(self, portions: Iterable[dict[str, Entry]]) -> None:
         """Find the dumps among files, so many at a time; those of one directory come together."""
         for files in portions:
-            candidates, beside = parted(files, self.look_inside)
+            candidates, beside = self._parted(files)
             found = self.found
             archives = [path for path in files if path.endswith(ARCHIVE_SUFFIXES) and not files[path].is_explicit]
             inner = {path for path in archives if split_at_archive(files[path].base)[1] is not None}
             self.inner_archives += sorted(inner)
             self.unread += sorted(path for path in files if is_unread(path) and not files[path].is_explicit)
             found.archives += [path for path in archives if path not in inner]
-            found.ignored_count += beside.ignored_count
-            found.endings += beside.endings
-            self.refused += beside.refused
-            self.logs += beside.logs
-            self.run_files += beside.run_files
             if candidates:
                 self.has_candidates = True
                 if self.places.run_name and self.places.only_base is None:
@@ -316,6 +287,55 @@ class _Finding:
             _note_failures((dump for dump, _ in dumps), beside.failed)
             found.dumps.add(dumps)
             self._count_unused([dump for dump, _ in dumps], beside, files)
+
+    def _parted(self, files: Mapping[str, Entry]) -> tuple[list[Entry], Files]:
+        """Part files into those that may be dumps and those that lie beside some; note logs and each run.json."""
+        candidates: list[Entry] = []
+        beside = Files()
+        for path, entry in files.items():
+            if path.endswith("buffer-assignment.txt"):
+                candidates.append(entry)  # asked first, as most files are such
+                continue
+            try:
+                if self._is_candidate(entry, files, beside):
+                    candidates.append(entry)
+            except SourceUnavailable:
+                raise
+            except Exception as error:
+                self.refused.append(f"{path}: {told(error)}")
+        return candidates, beside
+
+    def _is_candidate(self, entry: Entry, files: Mapping[str, Entry], beside: Files) -> bool:
+        path = entry.path
+        name = compression.plain_name(path)
+        if is_module_text(name) and has_main(path, files):
+            beside.module_texts[path] = entry
+            return False
+        if name.endswith(_SIBLINGS) and (not entry.is_explicit or has_main(path, files)):
+            beside.siblings[path] = entry
+            return False
+        if is_proto(name):
+            if has_main(path, files):
+                beside.protos[path] = entry
+                return False
+            return True
+        if name.endswith(_FLAGS) and not entry.is_explicit:
+            beside.flags[path] = entry
+            return False
+        if path.endswith(RUN_FILE) and path[-len(RUN_FILE) - 1 : -len(RUN_FILE)] in ("", "/", "!"):
+            self.run_files.append(path)
+            return False
+        if is_log(name) and not ((self.look_inside or entry.is_explicit) and _begins_like_a_dump(entry)):
+            self.logs.append(entry)
+            return False
+        if OOM_MARK in name:
+            beside.failed.add(name[: name.index(OOM_MARK)])
+        is_like_a_dump = name.endswith("buffer-assignment.txt") or (entry.is_explicit and not is_written_beside(name))
+        if is_like_a_dump or (self.look_inside and _begins_like_a_dump(entry)):
+            return True
+        self.found.ignored_count += 1
+        self.found.endings[ending_of(name)] += 1
+        return False
 
     def _run_number(self, entry: Entry, place: tuple[str | None, str]) -> int:
         given, directory = place
@@ -701,36 +721,3 @@ def _tree_of(path: str, *, is_matched: bool) -> Tree:
         return Directory(os.path.dirname(path) or ".", [path], is_matched=is_matched)
     what = "not a regular file" if os.path.exists(path) else "no such file or directory"
     raise UsageError(f"{printable(path)}: {what}")
-
-
-def _is_candidate(entry: Entry, files: Mapping[str, Entry], beside: Files, look_inside: bool) -> bool:
-    path = entry.path
-    name = compression.plain_name(path)
-    if is_module_text(name) and has_main(path, files):
-        beside.module_texts[path] = entry
-        return False
-    if name.endswith(_SIBLINGS) and (not entry.is_explicit or has_main(path, files)):
-        beside.siblings[path] = entry
-        return False
-    if is_proto(name):
-        if has_main(path, files):
-            beside.protos[path] = entry
-            return False
-        return True
-    if name.endswith(_FLAGS) and not entry.is_explicit:
-        beside.flags[path] = entry
-        return False
-    if path.endswith(RUN_FILE) and path[-len(RUN_FILE) - 1 : -len(RUN_FILE)] in ("", "/", "!"):
-        beside.run_files.append(path)
-        return False
-    if is_log(name) and not ((look_inside or entry.is_explicit) and _begins_like_a_dump(entry)):
-        beside.logs.append(entry)
-        return False
-    if OOM_MARK in name:
-        beside.failed.add(name[: name.index(OOM_MARK)])
-    is_like_a_dump = name.endswith("buffer-assignment.txt") or (entry.is_explicit and not is_written_beside(name))
-    if is_like_a_dump or (look_inside and _begins_like_a_dump(entry)):
-        return True
-    beside.ignored_count += 1
-    beside.endings[ending_of(name)] += 1
-    return False
