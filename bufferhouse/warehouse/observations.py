@@ -21,14 +21,12 @@ from schemas import OBSERVATIONS, TABLES
 UNREADABLE = "stack_frames_readable"
 INCOMPLETE = "split_files_complete"
 
-_SIGHTINGS = {
-    "number": pl.Int64, "run_id": pl.Int64, "relative_path": pl.String, "dump_id": pl.Int64, "size_bytes": pl.Int64,
-    "mtime_ns": pl.Int64, "has_module_text": pl.Boolean, "module_text_size_bytes": pl.Int64,
-    "module_text_mtime_ns": pl.Int64, "stack_frames_id": pl.Int64, "stack_frames_fault": pl.String,
-    "did_not_fit": pl.Boolean, "has_compile_flags": pl.Boolean, "compile_flags_ids": pl.List(pl.Int64),
-    "compile_flags_size_bytes": pl.Int64, "compile_flags_mtime_ns": pl.Int64, "compile_flags_fault": pl.String,
-    "has_proto": pl.Boolean, "proto_size_bytes": pl.Int64, "proto_mtime_ns": pl.Int64,
-}  # fmt: skip
+_COMPARED = (
+    "run_id", "relative_path", "dump_id", "source_size_bytes", "source_mtime_ns", "did_not_fit",
+    "module_text_size_bytes", "module_text_mtime_ns", "stack_frames_id", "stack_frames_fault",
+    "compile_flags_ids", "compile_flags_size_bytes", "compile_flags_mtime_ns", "compile_flags_fault",
+    "proto_size_bytes", "proto_mtime_ns",
+)  # fmt: skip
 
 
 def faults_of(sightings: Iterable[Sighting]) -> list[str]:
@@ -80,31 +78,31 @@ def unseen(warehouse: Warehouse, sightings: list[Sighting]) -> tuple[list[Sighti
             return sightings, 0
     rows = [
         (
-            i, told[s.run_name], s.relative_path, s.content.dump_id, s.size_bytes, s.mtime_ns,
-            s.module_text is not None and s.module_text.size_bytes is not None, *_of_module_text(s), s.did_not_fit,
-            s.compile_flags is not None and s.compile_flags.size_bytes is not None, *_of_compile_flags(s),
-            s.proto is not None and s.proto.size_bytes is not None, *_of_proto(s)[:2],
+            i, told[s.run_name], s.relative_path, s.content.dump_id, s.size_bytes, s.mtime_ns, s.did_not_fit,
+            *_of_module_text(s), *_of_compile_flags(s), *_of_proto(s)[:2],
         )
         for i, s in of_known_runs
     ]  # fmt: skip
-    with streamed(con, "sightings", pl.DataFrame(rows, schema=_SIGHTINGS, orient="row")):
+    types = {"number": pl.Int64, **{name: OBSERVATIONS.types[name] for name in _COMPARED}}
+    with streamed(con, "sightings", pl.DataFrame(rows, schema=types, orient="row")):
         again = con.execute(
             "SELECT s.number FROM sightings AS s SEMI JOIN ("
             f" SELECT o.* FROM staging.observations AS o WHERE {of_these_runs}"
             " AND (o.run_id, o.relative_path) NOT IN (SELECT (run_id, relative_path) FROM raw.rejects"
             " WHERE state = 'open')) AS o"
             " ON s.run_id = o.run_id AND s.relative_path = o.relative_path AND s.dump_id = o.dump_id"
-            " AND s.size_bytes = o.source_size_bytes AND s.mtime_ns IS NOT DISTINCT FROM o.source_mtime_ns"
-            " AND (NOT s.has_module_text OR (s.module_text_size_bytes IS NOT DISTINCT FROM o.module_text_size_bytes"
+            " AND s.source_size_bytes = o.source_size_bytes"
+            " AND s.source_mtime_ns IS NOT DISTINCT FROM o.source_mtime_ns"
+            " AND (s.module_text_size_bytes IS NULL OR (s.module_text_size_bytes = o.module_text_size_bytes"
             " AND s.module_text_mtime_ns IS NOT DISTINCT FROM o.module_text_mtime_ns"
             " AND s.stack_frames_id IS NOT DISTINCT FROM o.stack_frames_id"
             " AND s.stack_frames_fault IS NOT DISTINCT FROM o.stack_frames_fault))"
             " AND (s.did_not_fit IS NULL OR o.did_not_fit)"
-            " AND (NOT s.has_compile_flags OR (s.compile_flags_ids IS NOT DISTINCT FROM o.compile_flags_ids"
-            " AND s.compile_flags_size_bytes IS NOT DISTINCT FROM o.compile_flags_size_bytes"
+            " AND (s.compile_flags_size_bytes IS NULL OR (s.compile_flags_size_bytes = o.compile_flags_size_bytes"
+            " AND s.compile_flags_ids IS NOT DISTINCT FROM o.compile_flags_ids"
             " AND s.compile_flags_mtime_ns IS NOT DISTINCT FROM o.compile_flags_mtime_ns"
             " AND s.compile_flags_fault IS NOT DISTINCT FROM o.compile_flags_fault))"
-            " AND (NOT s.has_proto OR (s.proto_size_bytes IS NOT DISTINCT FROM o.proto_size_bytes"
+            " AND (s.proto_size_bytes IS NULL OR (s.proto_size_bytes = o.proto_size_bytes"
             " AND s.proto_mtime_ns IS NOT DISTINCT FROM o.proto_mtime_ns))"
         ).fetchall()
     are_told = {number for (number,) in again}
