@@ -28,7 +28,6 @@ from bufferhouse.redaction import printable
 from bufferhouse.tabulate.batch import ParsedBatch, merged
 from bufferhouse.tabulate.contents import ParsedContents, parse_contents
 from bufferhouse.tabulate.memory import collect_young, collector_paused
-from bufferhouse.version import __version__
 from bufferhouse.warehouse.load import Loaded, load
 from bufferhouse.warehouse.warehouse import Warehouse
 
@@ -311,8 +310,8 @@ def plan(source: Source, warehouse: AbstractContextManager[Warehouse], *, rehash
         for sightings in reading.chunks():
             taken |= reader.known_contents({s.content.dump_id for s in sightings} - taken).keys()
             hashes = {s.content.sha256 for s in sightings}
-            spoken = reader.known_refusals(hashes, __version__)
-            refused = {sha256 for _, _, sha256 in reader.known_refusals(hashes, __version__, of_contents=True)}
+            spoken = reader.known_refusals(hashes)
+            refused = {sha256 for _, _, sha256 in reader.known_refusals(hashes, of_contents=True)}
             for sighting in sightings:
                 content = sighting.content
                 if (sighting.run_name, sighting.relative_path, content.sha256) in spoken:
