@@ -125,16 +125,6 @@ class _Make(NamedTuple):
     did_not_fit: bool | None
 
 
-class _Origin(NamedTuple):
-    """What many files have in common: all of an `Entry` but its path, size and time."""
-
-    tree: Tree
-    base: str
-    is_explicit: bool
-    begins_like_a_dump: bool | None
-    is_head_only: bool
-
-
 @dataclass(slots=True)
 class _Store:
     """All dumps of a discovery: the last portion in memory, those before it in a file; runs by number.
@@ -146,7 +136,8 @@ class _Store:
     run_of: array = field(default_factory=lambda: array("L"))
     places: list[Place] = field(default_factory=list)  # of the portions that are not in memory
     last: list[Found] = field(default_factory=list)
-    makes: dict[tuple, int] = field(default_factory=dict)  # by number, as are origins, with the id of their tree
+    makes: dict[tuple, int] = field(default_factory=dict)  # by number, as are origins: what many files have in common,
+    # all of an `Entry` but its path, size and time, with the id of its tree.
     origins: dict[tuple, int] = field(default_factory=dict)
     trees: dict[int, Tree] = field(default_factory=dict)
     contents: dict[int, Content] = field(default_factory=dict)
@@ -169,7 +160,7 @@ class _Store:
 
     def portions(self) -> Iterator[list[Found]]:
         makes = [_Make(*make) for make in self.makes]
-        origins = [_Origin(self.trees[tree], *others) for tree, *others in self.origins]
+        origins = [(self.trees[tree], *others) for tree, *others in self.origins]
         number = 0
         for place in self.places:
             relative_paths, make_numbers, *columns = marshal.loads(self.spool.take(place))
@@ -191,7 +182,7 @@ class _Store:
         return self.origins.setdefault(origin, len(self.origins))
 
 
-def _entry(origins: Sequence[_Origin], path: str, origin: int, size_bytes: int, mtime_ns: int) -> Entry:
+def _entry(origins: Sequence[tuple], path: str, origin: int, size_bytes: int, mtime_ns: int) -> Entry:
     tree, base, *facts = origins[origin]
     return Entry(tree, path, base, size_bytes, mtime_ns, *facts)
 
