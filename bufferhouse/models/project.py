@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
+from itertools import takewhile
 from pathlib import Path
 
 from bufferhouse.errors import ModelError
@@ -90,7 +91,7 @@ def _read_one(path: Path) -> Model:
         layer=layer,
         path=path,
         sql=sql,
-        purpose=" ".join(line for line in header[: _first_field(header)]),
+        purpose=" ".join(takewhile(lambda line: not _HEADER_FIELD.match(line), header)),
         grain=tuple(part.strip() for part in fields.get("grain", "").split(",") if part.strip()),
         is_incremental=fields.get("materialized") == "incremental by dump_id",
         severity=fields.get("severity"),
@@ -117,10 +118,6 @@ def _parsed(path: Path, sql: str) -> object:
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
         raise ModelError(f"{path}:1:1: expected one SELECT, found {len(statements)} statements")
     return statements[0]
-
-
-def _first_field(header: list[str]) -> int:
-    return next((row for row, line in enumerate(header) if _HEADER_FIELD.match(line)), len(header))
 
 
 def _check_header(model: Model, fields: dict[str, str]) -> None:
