@@ -163,7 +163,7 @@ class _Columns:
         self._texts: dict[str, pl.Series] = {}
 
     def __getitem__(self, name: str) -> pl.Series:
-        kind = self.found.columns[name].kind
+        kind, _ = self.found.columns[name]
         if kind == "word":
             column = name.partition(".")[2]
             return self.texts(_LISTS.get(column, column)).gather(self.numbers(name))
@@ -175,13 +175,13 @@ class _Columns:
 
     def arrow(self, name: str) -> pa.Array:
         """Return the numbers of a column, null where nothing is printed."""
-        kind, address, rows, bits, absent = self.found.columns[name]
+        kind, cells = self.found.columns[name]
         dtype, width = _KINDS[kind]
-        if not rows:
+        if not cells.rows:
             return pa.nulls(0, dtype)
-        return pa.Array.from_buffers(
-            dtype, rows, [bits and self._buffer(bits, (rows + 7) // 8), self._buffer(address, rows * width)], absent
-        )
+        bits = cells.bits and self._buffer(cells.bits, (cells.rows + 7) // 8)
+        buffers = [bits, self._buffer(cells.address, cells.rows * width)]
+        return pa.Array.from_buffers(dtype, cells.rows, buffers, cells.absent)
 
     def texts(self, name: str) -> pl.Series:
         """Return the distinct texts of a list, in the order of their numbers."""
