@@ -6,15 +6,13 @@ from itertools import chain, repeat
 import duckdb
 import polars as pl
 
-from bufferhouse.tabulate.batch import Batch, Proto, Sighting
+from bufferhouse.tabulate.batch import COLUMNS, Batch, Proto, Sighting
 
-_ALLOCATIONS = {
-    "size_bytes": pl.Int64, "memory_space": pl.Int64, "is_constant": pl.Boolean, "is_thread_local": pl.Boolean,
-    "is_maybe_live_out": pl.Boolean, "parameter_number": pl.Int64, "parameter_shape_index": pl.String,
-}  # fmt: skip
-_SLOTS = {
-    "allocation_index": pl.Int64, "offset_bytes": pl.Int64, "size_bytes": pl.Int64, "memory_space": pl.Int64,
-}  # fmt: skip
+_ALLOCATIONS = (
+    "size_bytes", "memory_space", "is_constant", "is_thread_local", "is_maybe_live_out", "parameter_number",
+    "parameter_shape_index",
+)  # fmt: skip
+_SLOTS = ("allocation_index", "offset_bytes", "size_bytes", "memory_space")
 _TABLES = {"allocations": ("allocation_index", _ALLOCATIONS), "hlo_values": ("value_id", _SLOTS)}
 _WORDS = {"allocations": "allocation", "hlo_values": "value"}
 
@@ -52,7 +50,7 @@ def _found(table: str, given: Sequence[tuple[int, Proto]]) -> pl.DataFrame:
             key: list(chain.from_iterable(keys)),
             **{name: list(chain.from_iterable([getattr(part, name) for part in parts])) for name in columns},
         },
-        schema={"number": pl.Int64, "dump_id": pl.Int64, key: pl.Int64, **columns},
+        schema={"number": pl.Int64, **{name: COLUMNS[table][name] for name in ("dump_id", key, *columns)}},
     )
 
 
