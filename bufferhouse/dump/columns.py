@@ -7,6 +7,7 @@ sections need: the proof that nothing of a text was skipped, and the cells of wh
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import chain, repeat
 
 
 @dataclass(slots=True)
@@ -192,6 +193,11 @@ def parts(column: list, counts: Iterable[int]) -> Iterator[list]:
     for count in counts:
         yield column[start : start + count]
         start += count
+
+
+def repeated(cells: Iterable, counts: Iterable[int]) -> Iterator:
+    """Yield each cell as often as its count says."""
+    return chain.from_iterable(map(repeat, cells, counts))
 
 
 def heads(dump: Dump) -> list[str]:

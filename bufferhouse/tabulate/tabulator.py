@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 
 from bufferhouse.dump import Dump
-from bufferhouse.dump.columns import Dumps, parts
+from bufferhouse.dump.columns import Dumps, parts, repeated
 from bufferhouse.dump.identity import Content, key_of
 from bufferhouse.dump.instruction_text import AttributeColumns, read
 from bufferhouse.tabulate.batch import COLUMNS, Batch, frame_of
@@ -275,7 +275,7 @@ class Tabulator:
 
     def _keys(self, counts: Iterable[int]) -> list[int]:
         """Return dump ids, each as often as its count says."""
-        return list(chain.from_iterable(map(repeat, [content.dump_id for content in self.contents], counts)))
+        return list(repeated([content.dump_id for content in self.contents], counts))
 
     def _allocations(self) -> Columns:
         a, counts = self.dumps.allocations, self.dumps.rows["allocations"]
@@ -320,7 +320,7 @@ class Tabulator:
 
     def _owned(self, table: str, counts: list[int]) -> Columns:
         """Return the keys of a list that belongs to a value: dump, value, place in the list."""
-        owners = chain.from_iterable(map(repeat, self.dumps.values.value_id, counts))
+        owners = repeated(self.dumps.values.value_id, counts)
         return self._keys(self.dumps.rows[table]), owners, _ordinals(counts)
 
     def _instructions(self, names: Names) -> Columns:

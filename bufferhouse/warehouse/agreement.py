@@ -1,11 +1,12 @@
 """Whether a proto says what the text beside it says: the same allocations, and the same slots of the same values."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, repeat
+from itertools import chain
 
 import duckdb
 import polars as pl
 
+from bufferhouse.dump.columns import repeated
 from bufferhouse.tabulate.batch import COLUMNS, Batch, Proto, Sighting
 
 _ALLOCATIONS = (
@@ -45,17 +46,13 @@ def _found(table: str, given: Sequence[tuple[int, Proto]]) -> pl.DataFrame:
     keys = map(range, counts) if table == "allocations" else [part.value_id for part in parts]
     return pl.DataFrame(
         {
-            "number": _repeated(range(len(given)), counts),
-            "dump_id": _repeated([dump_id for dump_id, _ in given], counts),
+            "number": list(repeated(range(len(given)), counts)),
+            "dump_id": list(repeated([dump_id for dump_id, _ in given], counts)),
             key: list(chain.from_iterable(keys)),
             **{name: list(chain.from_iterable([getattr(part, name) for part in parts])) for name in columns},
         },
         schema={"number": pl.Int64, **{name: COLUMNS[table][name] for name in ("dump_id", key, *columns)}},
     )
-
-
-def _repeated(numbers: Iterable[int], counts: Iterable[int]) -> list[int]:
-    return list(chain.from_iterable(map(repeat, numbers, counts)))
 
 
 def _stored(con: duckdb.DuckDBPyConnection, new: Batch, table: str, dump_ids: list[int]) -> pl.DataFrame:
