@@ -385,9 +385,7 @@ def _pass_by_itself(warehouse: Warehouse, discovery: Discovery) -> None:
         return
     # In a walk only what is named or begins like a dump comes as far as this.
     kept = [
-        dump.number
-        for dump in discovery.dumps
-        if not (next(iter(dump.parts.values())).is_explicit and os.path.realpath(dump.uri) in own)
+        dump.number for dump in discovery.dumps if not (dump.main.is_explicit and os.path.realpath(dump.uri) in own)
     ]
     discovery.ignored_count += len(discovery.dumps) - len(kept)
     discovery.dumps = discovery.dumps.only(kept)

@@ -124,7 +124,7 @@ def grouped(entry: Entry, beside: Files, directory: str) -> Found:
 def _note_failures(dumps: Iterable[Found], failed: set[str]) -> None:
     """Note beside which dumps XLA has written what it writes where a compilation runs out of memory."""
     for dump in dumps:
-        entry = next(iter(dump.parts.values()))
+        entry = dump.main
         if entry.is_explicit:  # its folder is not listed
             ends = [f"{_module_of(entry.path)}{OOM_MARK}{ending}" for ending in ("txt", "hlo.pb")]
             dump.did_not_fit = any(entry.tree.beside(path) for path in ends) or None
@@ -528,18 +528,12 @@ def read(
     files are still to come, at most `waiting_bytes` are in memory.
     """
     for portion in portions_of(dumps):
-        for _, some in groupby(portion, lambda dump: id(_tree(dump))):
-            same = list(some)
-            yield from _read_from(_tree(same[0]), same, Spool(waiting_bytes))
+        for _, same in groupby(portion, lambda dump: id(dump.main.tree)):
+            yield from _read_from(list(same), Spool(waiting_bytes))
 
 
-def _tree(dump: Found) -> Tree:
-    return next(iter(dump.parts.values())).tree
-
-
-def _read_from(
-    tree: Tree, dumps: Sequence[Found], waiting: Spool
-) -> Iterator[tuple[Found, dict[str, bytes] | Exception]]:
+def _read_from(dumps: Sequence[Found], waiting: Spool) -> Iterator[tuple[Found, dict[str, bytes] | Exception]]:
+    """Yield the bytes of dumps that lie in one tree."""
     alone: dict[str, Found] = {}
     owners: dict[str, list[tuple[Found, str]]] = {}
     entries = []
@@ -560,7 +554,7 @@ def _read_from(
                 entries.append(entry)
             owners.setdefault(entry.path, []).append((dump, role))
     pending: dict[int, dict[str, Place | Exception]] = {}
-    for entry, data in tree.read(entries):
+    for entry, data in dumps[0].main.tree.read(entries):
         if (dump := alone.get(entry.path)) is not None:
             part = _decompressed(entry.path, "combined", data)
             yield dump, part if isinstance(part, Exception) else {"combined": part}

@@ -70,9 +70,14 @@ class Found:
         return "combined" in self.parts and self.module_text is self.proto is None and not self.flags
 
     @property
+    def main(self) -> Entry:
+        """The file that the dump is known by."""
+        return next(iter(self.parts.values()))
+
+    @property
     def uri(self) -> str:
         """Where the dump was found, for messages and for raw.observations; archive members as archive!member."""
-        return next(iter(self.parts.values())).path
+        return self.main.path
 
     @property
     def entries(self) -> list[Entry]:
