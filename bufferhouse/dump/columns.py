@@ -144,10 +144,6 @@ class Dump(Facts, Tables):
     """One logical dump, in one file or in up to three."""
 
 
-def _no_rows() -> dict[str, list[int]]:
-    return {table: [] for table in TABLES}
-
-
 @dataclass(slots=True)
 class Dumps(Tables):
     """Several dumps: the facts of each, and their tables one behind the other.
@@ -157,7 +153,7 @@ class Dumps(Tables):
     """
 
     facts: list[Facts] = field(default_factory=list)
-    rows: dict[str, list[int]] = field(default_factory=_no_rows)
+    rows: dict[str, list[int]] = field(default_factory=lambda: {table: [] for table in TABLES})
 
     @classmethod
     def of(cls, dump: Dump) -> "Dumps":
