@@ -8,6 +8,7 @@ import io
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, BinaryIO
 
@@ -83,8 +84,6 @@ class LakeFiles(AbstractFileSystem):
 
     def modified(self, path: str) -> Any:
         """Return when a file was written: none is ever changed."""
-        from datetime import UTC, datetime
-
         return datetime.fromtimestamp(0, UTC)
 
     def glob(self, path: str, **options: Any) -> list[str]:
