@@ -11,7 +11,7 @@ import socket
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bufferhouse.dump.identity import key_of
 from bufferhouse.engine.connection import tries
@@ -25,13 +25,6 @@ if TYPE_CHECKING:
 _WORKER_LOCK = 0x62756668
 _COMMIT_LOCK, _ALONE_LOCK = (0x62756669, 1), (0x62756669, 3)  # 2 and 4 are of bufferhouse.warehouse.lake.postgres
 _LEAST_WAIT_SECONDS = 10.0  # for workers that are only looking
-
-
-class Holder(NamedTuple):
-    """A worker that has claims another one waits for."""
-
-    host_name: str
-    process_id: int
 
 
 class Claims:
@@ -115,9 +108,9 @@ class Claims:
         """Return those of some numbers that living workers have claimed, other than this one."""
         return {number for (number,) in self._of_others("claim_id", numbers)}
 
-    def holders(self, numbers: Iterable[int]) -> list[Holder]:
-        """Return the workers that live and have one of these claims."""
-        return [Holder(*row) for row in self._of_others("DISTINCT host_name, process_id", numbers)]
+    def holders(self, numbers: Iterable[int]) -> list[tuple[str, int]]:
+        """Return host and process of the workers that live and have one of these claims."""
+        return self._of_others("DISTINCT host_name, process_id", numbers)
 
     def _of_others(self, cells: str, numbers: Iterable[int]) -> list[tuple]:
         with answering():
