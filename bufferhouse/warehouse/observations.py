@@ -11,11 +11,11 @@ import pyarrow as pa
 from bufferhouse.dump.identity import SUFFIXES, dump_of_proto, facts_of_name, is_proto
 from bufferhouse.engine.sql import registered, streamed
 from bufferhouse.sources.compression import plain_name
-from bufferhouse.tabulate.batch import Sighting
+from bufferhouse.tabulate.batch import Sighting, frame_of
 from bufferhouse.warehouse.runs import run_ids
 from bufferhouse.warehouse.stored_sets import SETS, Columns
 from bufferhouse.warehouse.warehouse import Warehouse
-from schemas import OBSERVATIONS, TABLES
+from schemas import OBSERVATIONS
 
 # Soft rules about the files of a dump and those beside it, by their names in marts.warnings.
 UNREADABLE = "stack_frames_readable"
@@ -276,24 +276,19 @@ def _add_unseen(warehouse: Warehouse, table: str, sets: dict[int, Sequence[tuple
     if not sets:
         return 0
     keys = [array("q", [key]) * len(columns[0]) for key, columns in sets.items()]
-    return _insert(warehouse, table, _frame(table, map(_joined, (keys, *zip(*sets.values(), strict=True)))))
+    return _insert(warehouse, table, frame_of(table, map(_joined, (keys, *zip(*sets.values(), strict=True)))))
 
 
-def _joined(parts: Sequence[array | list]) -> pa.Array | list:
+def _joined(parts: Sequence[array | list]) -> pl.Series | list:
     if not isinstance(parts[0], array):
         return list(chain.from_iterable(parts))
     cells = b"".join(parts)
-    return pa.Array.from_buffers(pa.int64(), len(cells) // 8, [None, pa.py_buffer(cells)])
+    return pl.Series(pa.Array.from_buffers(pa.int64(), len(cells) // 8, [None, pa.py_buffer(cells)]))
 
 
 def insert(warehouse: Warehouse, table: str, rows: Sequence[tuple]) -> int:
     """Add rows to a table of raw, cells in the order of its contract; return how many."""
-    return _insert(warehouse, table, _frame(table, map(list, zip(*rows, strict=True)))) if rows else 0
-
-
-def _frame(table: str, columns: Iterable[list | pa.Array]) -> pl.DataFrame:
-    types = TABLES[table].types.items()
-    return pl.DataFrame([pl.Series(name, cells, dtype) for (name, dtype), cells in zip(types, columns, strict=True)])
+    return _insert(warehouse, table, frame_of(table, zip(*rows, strict=True))) if rows else 0
 
 
 def _insert(warehouse: Warehouse, table: str, frame: pl.DataFrame) -> int:
