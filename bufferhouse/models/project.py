@@ -146,14 +146,10 @@ def _check_stairs(model: Model, table: str, models: dict[str, Model]) -> None:
     layer = table.split(".")[0]
     if layer not in LAYERS or (layer != "raw" and table not in models):
         raise ModelError(f"{_place_of(model, table)}: reads {table}, which is neither a table of raw nor a model")
-    is_above = LAYERS.index(layer) > LAYERS.index(model.layer) and not (layer == "checks" and keeps_warnings(model))
+    may_be_above = layer == "checks" and model.name == f"{WARNINGS}_v{model.version}"
+    is_above = LAYERS.index(layer) > LAYERS.index(model.layer) and not may_be_above
     if is_above or (model.layer in LAYERS[2:4] and layer == "raw"):
         raise ModelError(f"{_place_of(model, table)}: a model of {model.layer} cannot read {table}")
-
-
-def keeps_warnings(model: Model) -> bool:
-    """Return whether a model is a version of `marts.warnings`, which keeps the offences of checks of severity warn."""
-    return model.version is not None and model.name == f"{WARNINGS}_v{model.version}"
 
 
 def newest_marts(models: Iterable[Model]) -> dict[str, Model]:
