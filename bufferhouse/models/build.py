@@ -51,11 +51,7 @@ def plan(con: duckdb.DuckDBPyConnection, directory: Path = MODELS, *, force: boo
 
 
 def build(
-    con: duckdb.DuckDBPyConnection,
-    directory: Path = MODELS,
-    *,
-    force: bool = False,
-    progress: Progress | None = None,
+    con: duckdb.DuckDBPyConnection, directory: Path = MODELS, *, force: bool = False, progress: Progress | None = None
 ) -> list[str]:
     """Build what changed and back-fill it, in one transaction; return the names of the models that were built.
 

@@ -28,14 +28,7 @@ from bufferhouse.errors import SourceUnavailable, UsageError, counted, told
 from bufferhouse.redaction import printable
 from bufferhouse.sources import compression
 from bufferhouse.sources.compression import CompressionError, is_unread
-from bufferhouse.sources.directory import (
-    ARCHIVE_SUFFIXES,
-    Directory,
-    Entry,
-    Tree,
-    is_storable,
-    split_at_archive,
-)
+from bufferhouse.sources.directory import ARCHIVE_SUFFIXES, Directory, Entry, Tree, is_storable, split_at_archive
 from bufferhouse.sources.found import PORTION, Found, FoundDumps, FoundRun, portions_of
 from bufferhouse.sources.logs import Log, logs_of_runs
 from bufferhouse.sources.run import RUN_FILE, Places, Run, RunFault, own_names, parent_of, relative_to, root_of

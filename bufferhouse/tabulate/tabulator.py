@@ -19,15 +19,7 @@ from bufferhouse.dump.identity import Content, key_of
 from bufferhouse.dump.instruction_text import AttributeColumns, read
 from bufferhouse.tabulate.batch import COLUMNS, Batch, frame_of
 from bufferhouse.tabulate.overlap import strict_overlaps
-from bufferhouse.tabulate.shape import (
-    Shape,
-    ShapeError,
-    leaves,
-    parse_shape,
-    remembered,
-    subshape,
-    without_layout,
-)
+from bufferhouse.tabulate.shape import Shape, ShapeError, leaves, parse_shape, remembered, subshape, without_layout
 
 
 def entry_signatures(dumps: Dumps) -> Iterator[str]:

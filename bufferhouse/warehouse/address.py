@@ -302,10 +302,7 @@ class LakeAddress(Address):
 
 
 def address_of(
-    given: str | os.PathLike | Address | None,
-    *,
-    meant: Callable[[str], str] = str,
-    data_path: str | None = None,
+    given: str | os.PathLike | Address | None, *, meant: Callable[[str], str] = str, data_path: str | None = None
 ) -> Address:
     """Return where a warehouse is: a lake where the text begins with `ducklake:`, else a file.
 
