@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, BinaryIO
 
-import duckdb
 from fsspec import AbstractFileSystem
 
 from bufferhouse.engine import faults
@@ -176,13 +175,6 @@ def _object(store: Any, key: str, size: int, place: str) -> _Ranges:
             return bytes(obstore.get_range(store, key, start=start, end=end))
 
     return _Ranges(size, fetched)
-
-
-def register(con: duckdb.DuckDBPyConnection) -> LakeFiles:
-    """Let a connection know such a file system, empty yet."""
-    files = LakeFiles()
-    con.register_filesystem(files)
-    return files
 
 
 def check_bucket(data_path: str) -> dict[str, str]:
