@@ -29,7 +29,7 @@ from bufferhouse.redaction import printable
 from bufferhouse.sources import compression
 from bufferhouse.sources.compression import CompressionError, is_unread
 from bufferhouse.sources.directory import ARCHIVE_SUFFIXES, Directory, Entry, Tree, is_storable, split_at_archive
-from bufferhouse.sources.found import PORTION, Found, FoundDumps, FoundRun, portions_of
+from bufferhouse.sources.found import HEAD, PORTION, Found, FoundDumps, FoundRun, portions_of
 from bufferhouse.sources.logs import Log, logs_of_runs
 from bufferhouse.sources.run import RUN_FILE, Places, Run, RunFault, own_names, parent_of, relative_to, root_of
 from bufferhouse.sources.spool import Place, Spool
@@ -516,9 +516,9 @@ def read(
 ) -> Iterator[tuple[Found, dict[str, bytes] | Exception]]:
     """Yield the bytes of dumps by role, decompressed, or the OSError or CompressionError that prevents it.
 
-    Archives are streamed, so their dumps come in the order in which their last file stands there. What is read of a
-    module text becomes the `head` of its dump, and a dump whose content is known yields no bytes. Of dumps whose other
-    files are still to come, at most `waiting_bytes` are in memory.
+    Archives are streamed, so their dumps come in the order in which their last file stands there. What is read beside
+    a dump becomes its `read_beside`, and one whose content is known yields no bytes. Of dumps whose other files are
+    still to come, at most `waiting_bytes` are in memory.
     """
     for portion in portions_of(dumps):
         for _, same in groupby(portion, lambda dump: id(dump.main.tree)):
@@ -552,14 +552,9 @@ def _read_from(dumps: Sequence[Found], waiting: Spool) -> Iterator[tuple[Found, 
             part = _decompressed(entry.path, "combined", data)
             yield dump, part if isinstance(part, Exception) else {"combined": part}
         for dump, role in owners.get(entry.path, ()):
-            if role == _HEAD:
-                dump.head, part = data, b""
-            elif role == _PROTO:
-                dump.proto_bytes, part = _decompressed(entry.path, role, data), b""
-            elif role in dump.flags:
-                dump.flag_texts, part = {**dump.flag_texts, role: _decompressed(entry.path, role, data)}, b""
-            else:
-                part = _decompressed(entry.path, role, data)
+            part = data if role == HEAD else _decompressed(entry.path, role, data)
+            if role not in dump.parts:
+                dump.read_beside[role], part = part, b""
             parts = pending.setdefault(id(dump), {})
             parts[role] = part if isinstance(part, Exception) else waiting.put(part)
             if len(parts) == counts[id(dump)]:
@@ -567,19 +562,11 @@ def _read_from(dumps: Sequence[Found], waiting: Spool) -> Iterator[tuple[Found, 
                 yield dump, _joined(dump, parts, waiting)
 
 
-_HEAD = "head of the module text"
-_PROTO = "proto beside the text"
-
-
 def _wanted(dump: Found) -> list[tuple[str, Entry]]:
     """Return the files to be read for a dump, by role."""
     # What else a module text or a proto beside it tells stands in a proto itself, too.
-    wanted = list(dump.parts.items()) if dump.content is None or "proto" in dump.parts else []
-    if dump.module_text is not None:
-        wanted.append((_HEAD, dump.module_text))
-    if dump.proto is not None:
-        wanted.append((_PROTO, dump.proto))
-    return [*wanted, *dump.flags.items()]
+    own = dump.parts if dump.content is None or "proto" in dump.parts else {}
+    return [*own.items(), *dump.beside.items()]
 
 
 def _decompressed(path: str, role: str, data: bytes | Exception) -> bytes | Exception:
