@@ -12,8 +12,6 @@ from bufferhouse.errors import counted
 from bufferhouse.report.flow_summary import bullets, figures
 from bufferhouse.warehouse import reparse as again
 from bufferhouse.warehouse.open import writing
-from bufferhouse.warehouse.reparse import Reparsed
-from bufferhouse.warehouse.reparse import reparse as parse_again
 from flows import callers, events
 from flows.steps import Held, Progress, ended_by, leave_summary, publish, step
 
@@ -24,13 +22,13 @@ _NO_DUMPS = "; no run that was chosen has dumps"
 @step(name="reparse")
 def reparse(writer: Held, dump_ids: Held, progress: Held) -> Held:
     """Parse dumps again, from their rows, in batches of a transaction each."""
-    return Held(parse_again(writer.value, dump_ids.value, progress=progress.value.reach))
+    return Held(again.reparse(writer.value, dump_ids.value, progress=progress.value.reach))
 
 
 @step(name="rebuild")
 def rebuild(writer: Held, dump_ids: Held, progress: Held) -> Held:
     """Compute the rows of the incremental models anew for some dumps; the models were built on opening."""
-    return Held(Reparsed(again.rebuild(writer.value, dump_ids.value, progress=progress.value.reach)))
+    return Held(again.Reparsed(again.rebuild(writer.value, dump_ids.value, progress=progress.value.reach)))
 
 
 @flow(name="backfill", flow_run_name=lambda: f"backfill {datetime.now(UTC):%Y-%m-%d %H:%M:%S}", **events.TOLD)
@@ -73,7 +71,7 @@ def backfill(
             is_outdated_only = work == "reparse" and not every
             ids = again.dumps_of(writer.con, runs=runs or (), since=since, until=until, outdated_only=is_outdated_only)
             carry_out = reparse if work == "reparse" else rebuild
-            done: Reparsed = carry_out(Held(writer), Held(ids), Held(progress)).value
+            done: again.Reparsed = carry_out(Held(writer), Held(ids), Held(progress)).value
             should_publish = conf["warehouse"]["publish"] if publish_copy is None else publish_copy
             published = publish(writer) if should_publish else "no"
     except Exception as error:

@@ -51,14 +51,10 @@ def emit_lost_donations(run: str, before: str, message: str, donations: Sequence
     Each has `program`, `program_id`, `parameter`, `shape`, `bytes`, `memory_space` and `reason`, None where no file
     beside the dump tells why.
     """
-    facts = {
-        "run": run,
-        "before": before,
-        "count": len(donations),
-        "lost_bytes": sum(one["bytes"] for one in donations),
-    }
+    shown, lost_bytes = [dict(one) for one in donations[:_SHOWN]], sum(one["bytes"] for one in donations)
     matter = _matter(LOST_DONATION, run, before, sorted((one["program_id"], one["parameter"]) for one in donations))
-    _emit(LOST_DONATION, run, message, matter=matter, **facts, donations=[dict(one) for one in donations[:_SHOWN]])
+    facts = {"run": run, "before": before, "count": len(donations), "lost_bytes": lost_bytes, "donations": shown}
+    _emit(LOST_DONATION, run, message, matter=matter, **facts)
 
 
 def tell_rejects(conf: Config, by_source: Mapping[str, Summary]) -> None:
@@ -157,13 +153,9 @@ def _emit(
     """Hand an event to Prefect's own thread, which sends it with flow run, deployment and tags as related resources."""
     # The resource names the event, too: an automation that is quiet about a stale source still hears of its rejects.
     number = f"{event}.{name}"
-    labels = {
-        "prefect.resource.id": number,
-        "prefect.resource.name": name,
-        MATTER: number if matter is None else matter,
-    }
-    told = {key: _redacted(value) for key, value in {"message": message, **payload}.items()}
-    emit_event(event, {key: redacted(label) for key, label in labels.items()}, related=related, payload=told)
+    about = number if matter is None else matter
+    labels = {"prefect.resource.id": number, "prefect.resource.name": name, MATTER: about}
+    emit_event(event, _redacted(labels), related=related, payload=_redacted({"message": message, **payload}))
 
 
 def _redacted(value: Any) -> Any:

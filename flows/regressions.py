@@ -19,7 +19,7 @@ from pydantic import Field
 from bufferhouse.compare.compare import Compared
 from bufferhouse.compare.gate import Accepted, Verdict, accepted_by, judge, read_accepted
 from bufferhouse.compare.pairing import RESHAPED
-from bufferhouse.config.threshold import METRICS, Threshold, parse_threshold, reshaped_mode
+from bufferhouse.config.threshold import METRICS, RESHAPED_MODES, Threshold, parse_threshold
 from bufferhouse.engine.sql import execute
 from bufferhouse.errors import UsageError, check_known, counted
 from bufferhouse.query.statements import Record, ask
@@ -173,7 +173,8 @@ def regressions(
         wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
         wanted = conf["regressions"]
         threshold = parse_threshold(limit or wanted["limit"])
-        mode = reshaped_mode(reshaped or wanted["reshaped"])
+        mode = reshaped or wanted["reshaped"]
+        check_known("reshaped", mode, RESHAPED_MODES)
         metric = metric or wanted["metric"]
         check_known("metric", metric, METRICS)
         accepted = read_accepted(Path(callers.place(conf, accept))) if accept else accepted_by(conf)

@@ -6,7 +6,6 @@ by whoever needs to hear what breaks it and where; that nothing does is seen by 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -26,14 +25,17 @@ LABELS = TEXT  # a JSON object
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column as declared: its type of polars, and the rules that its cells keep."""
+    """A column as declared: its type of polars, and the rules that its cells keep.
+
+    `minimum` is inclusive, `one_of` lists the only values there are, `matches` begins with `^`.
+    """
 
     dtype: Any
     description: str
-    nullable: bool
-    minimum: int | datetime | None
-    one_of: tuple[str, ...] | None
-    matches: str | None
+    nullable: bool = False
+    minimum: int | None = None
+    one_of: Sequence[str] | None = None
+    matches: str | None = None
 
     def rules(self, name: str) -> Iterator[pl.Expr]:
         """Yield an expression for each rule: whether all cells of the column of that name keep it."""
@@ -71,7 +73,7 @@ class Contract:
     name: str
     description: str
     grain: str
-    key: tuple[str, ...]
+    key: Sequence[str]
     columns: Mapping[str, Column]
     query: str | None = None
 
@@ -134,35 +136,18 @@ class Contract:
         return ((begins | is_greater).all() & (beginnings.n_unique() == beginnings.len())).alias("is_in_order")
 
 
-def column(
-    dtype: Any,
-    description: str,
-    *,
-    nullable: bool = False,
-    minimum: int | datetime | None = None,
-    one_of: Sequence[str] | None = None,
-    matches: str | None = None,
-) -> Column:
-    """Declare a column; `minimum` is inclusive, `one_of` lists the only values there are, `matches` begins with `^`."""
-    return Column(dtype, description, nullable, minimum, None if one_of is None else tuple(one_of), matches)
+def natural(description: str, *, nullable: bool = False) -> Column:
+    """Declare a column of whole numbers from 0 on."""
+    return Column(INTEGER, description, nullable=nullable, minimum=0)
 
 
-def table(
-    name: str,
-    description: str,
-    *,
-    grain: str,
-    key: Sequence[str],
-    columns: Mapping[str, Column],
-    query: str | None = None,
-) -> Contract:
-    """Declare the table `raw.<name>`, or the view of that name that `query` is."""
-    return Contract(name, description, grain, tuple(key), dict(columns), query)
+def shape_index(description: str, *, nullable: bool = False) -> Column:
+    """Declare a column of shape indices as they are printed."""
+    return Column(TEXT, description, nullable=nullable, matches=r"^\{[0-9,]*\}$")
 
 
-DUMP_ID = column(INTEGER, "The dump: the first 63 bits of its SHA-256.", minimum=0)
-ALLOCATION_INDEX = column(INTEGER, "Index of the allocation in its dump, from 0.", minimum=0)
-VALUE_ID = column(INTEGER, "Id of the HLO value in its dump (HloValue::id).", minimum=0)
-INSTRUCTION_ID = column(INTEGER, "The instruction, interned per dump in raw.instructions.", minimum=0)
-MEMORY_SPACE = column(INTEGER, "Memory space (XLA prints it as color); 0, the default, is not printed.", minimum=0)
-SHAPE_INDEX_PATTERN = r"^\{[0-9,]*\}$"
+DUMP_ID = natural("The dump: the first 63 bits of its SHA-256.")
+ALLOCATION_INDEX = natural("Index of the allocation in its dump, from 0.")
+VALUE_ID = natural("Id of the HLO value in its dump (HloValue::id).")
+INSTRUCTION_ID = natural("The instruction, interned per dump in raw.instructions.")
+MEMORY_SPACE = natural("Memory space (XLA prints it as color); 0, the default, is not printed.")

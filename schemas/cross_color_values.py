@@ -1,8 +1,8 @@
 """raw.cross_color_values: one line of such a block."""
 
-from schemas.contract import ALLOCATION_INDEX, DUMP_ID, INTEGER, MEMORY_SPACE, VALUE_ID, column, table
+from schemas.contract import ALLOCATION_INDEX, DUMP_ID, MEMORY_SPACE, VALUE_ID, Contract, natural
 
-CROSS_COLOR_VALUES = table(
+CROSS_COLOR_VALUES = Contract(
     "cross_color_values",
     "Values of another memory space that reuse an allocation (GPU, since 2026-06). They are rows of hlo_values too.",
     grain="one line of such a block",
@@ -10,7 +10,7 @@ CROSS_COLOR_VALUES = table(
     columns={
         "dump_id": DUMP_ID,
         "allocation_index": ALLOCATION_INDEX,
-        "ordinal": column(INTEGER, "Line of the block, from 0.", minimum=0),
+        "ordinal": natural("Line of the block, from 0."),
         "value_id": VALUE_ID,
         "memory_space": MEMORY_SPACE,
     },

@@ -5,15 +5,15 @@ from schemas.contract import (
     BOOLEAN,
     DUMP_ID,
     INSTRUCTION_ID,
-    INTEGER,
-    SHAPE_INDEX_PATTERN,
     TEXT,
     VALUE_ID,
-    column,
-    table,
+    Column,
+    Contract,
+    natural,
+    shape_index,
 )
 
-HLO_VALUES = table(
+HLO_VALUES = Contract(
     "hlo_values",
     "One value placed in an allocation (HloValue).",
     grain="one value of a dump",
@@ -22,35 +22,25 @@ HLO_VALUES = table(
         "dump_id": DUMP_ID,
         "value_id": VALUE_ID,
         "instruction_id": INSTRUCTION_ID,
-        "shape_index": column(
-            TEXT,
-            "Which part of the instruction's result; null = not printed, the result is no tuple.",
-            nullable=True,
-            matches=SHAPE_INDEX_PATTERN,
+        "shape_index": shape_index(
+            "Which part of the instruction's result; null = not printed, the result is no tuple.", nullable=True
         ),
-        "is_phi": column(BOOLEAN, "Merges values of a loop or a conditional."),
-        "memory_space": column(
-            INTEGER, "Memory space of the value; null where none is printed.", nullable=True, minimum=0
-        ),
-        "shape_id": column(INTEGER, "Its shape, in raw.shapes.", minimum=0),
+        "is_phi": Column(BOOLEAN, "Merges values of a loop or a conditional."),
+        "memory_space": natural("Memory space of the value; null where none is printed.", nullable=True),
+        "shape_id": natural("Its shape, in raw.shapes."),
         "allocation_index": ALLOCATION_INDEX,
-        "offset_bytes": column(INTEGER, "Where its slot begins in the allocation.", minimum=0),
-        "size_bytes": column(INTEGER, "Its slot: bytes the backend gives it, padding included.", minimum=0),
-        "logical_bytes": column(
-            INTEGER,
-            "Bytes of its elements without any padding; 8 per element for a tuple's pointer table.",
-            nullable=True,
-            minimum=0,
+        "offset_bytes": natural("Where its slot begins in the allocation."),
+        "size_bytes": natural("Its slot: bytes the backend gives it, padding included."),
+        "logical_bytes": natural(
+            "Bytes of its elements without any padding; 8 per element for a tuple's pointer table.", nullable=True
         ),
-        "physical_bytes": column(INTEGER, "Bytes of its elements laid out in tiles.", nullable=True, minimum=0),
-        "uses_state": column(
+        "physical_bytes": natural("Bytes of its elements laid out in tiles.", nullable=True),
+        "uses_state": Column(
             TEXT,
             "Whether uses are listed, none (empty), or not computed; null without the section.",
             nullable=True,
             one_of=["listed", "empty", "uninitialized"],
         ),
-        "instruction_text_id": column(
-            INTEGER, "Text of its instruction, in raw.instruction_texts.", nullable=True, minimum=0
-        ),
+        "instruction_text_id": natural("Text of its instruction, in raw.instruction_texts.", nullable=True),
     },
 )

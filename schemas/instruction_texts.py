@@ -1,28 +1,24 @@
 """raw.instruction_texts: one distinct instruction text of a dump."""
 
-from schemas.contract import DUMP_ID, INSTRUCTION_ID, INTEGER, NUMBERS, TEXT, column, table
+from schemas.contract import DUMP_ID, INSTRUCTION_ID, NUMBERS, TEXT, Column, Contract, natural
 
-INSTRUCTION_TEXTS = table(
+INSTRUCTION_TEXTS = Contract(
     "instruction_texts",
     "The text of an instruction, stored once per dump (HloInstruction::ToString), and what can be read in it.",
     grain="one distinct instruction text of a dump",
     key=["dump_id", "instruction_text_id"],
     columns={
         "dump_id": DUMP_ID,
-        "instruction_text_id": column(INTEGER, "Number of the text in its dump, from 0.", minimum=0),
+        "instruction_text_id": natural("Number of the text in its dump, from 0."),
         "instruction_id": INSTRUCTION_ID,
-        "opcode": column(TEXT, "Operation, such as fusion or copy-start.", nullable=True),
-        "op_name": column(TEXT, "Name of the framework operation, unescaped.", nullable=True),
-        "source_file": column(TEXT, "Source file of the user's program.", nullable=True),
-        "source_line": column(INTEGER, "Line in it.", nullable=True, minimum=0),
-        "stack_frame_id": column(
-            INTEGER, "Stack frame that replaces file and line since jaxlib 0.8.2.", nullable=True, minimum=0
-        ),
-        "custom_call_target": column(TEXT, "Target of a custom call.", nullable=True),
-        "result_shape_id": column(
-            INTEGER, "Shape of its result, in raw.shapes: of a tuple the whole tuple.", nullable=True, minimum=0
-        ),
-        "operand_instruction_ids": column(NUMBERS, "Its operands, in order: instructions of the same dump."),
-        "instruction_text": column(TEXT, "The text as printed."),
+        "opcode": Column(TEXT, "Operation, such as fusion or copy-start.", nullable=True),
+        "op_name": Column(TEXT, "Name of the framework operation, unescaped.", nullable=True),
+        "source_file": Column(TEXT, "Source file of the user's program.", nullable=True),
+        "source_line": natural("Line in it.", nullable=True),
+        "stack_frame_id": natural("Stack frame that replaces file and line since jaxlib 0.8.2.", nullable=True),
+        "custom_call_target": Column(TEXT, "Target of a custom call.", nullable=True),
+        "result_shape_id": natural("Shape of its result, in raw.shapes: of a tuple the whole tuple.", nullable=True),
+        "operand_instruction_ids": Column(NUMBERS, "Its operands, in order: instructions of the same dump."),
+        "instruction_text": Column(TEXT, "The text as printed."),
     },
 )

@@ -1,8 +1,8 @@
 """raw.instructions: one instruction of a dump."""
 
-from schemas.contract import DUMP_ID, INSTRUCTION_ID, INTEGER, TEXT, column, table
+from schemas.contract import DUMP_ID, INSTRUCTION_ID, TEXT, Column, Contract, natural
 
-INSTRUCTIONS = table(
+INSTRUCTIONS = Contract(
     "instructions",
     "Every instruction name a dump mentions.",
     grain="one instruction of a dump",
@@ -10,9 +10,7 @@ INSTRUCTIONS = table(
     columns={
         "dump_id": DUMP_ID,
         "instruction_id": INSTRUCTION_ID,
-        "instruction_name": column(TEXT, "Name of the instruction, unique in its module."),
-        "schedule_position": column(
-            INTEGER, "Its line in the schedule; null for instructions outside it.", nullable=True, minimum=0
-        ),
+        "instruction_name": Column(TEXT, "Name of the instruction, unique in its module."),
+        "schedule_position": natural("Its line in the schedule; null for instructions outside it.", nullable=True),
     },
 )

@@ -1,36 +1,30 @@
 """raw.oom_allocations: one numbered block of the listing of a message."""
 
-from schemas.contract import INTEGER, TEXT, column, table
-from schemas.oom_logs import LOG_PATH, LOG_RUN, MESSAGE_NUMBER, MESSAGES_LOAD
+from schemas.contract import TEXT, Column, Contract, natural
+from schemas.oom_logs import MESSAGE
 
-OOM_ALLOCATIONS = table(
+OOM_ALLOCATIONS = Contract(
     "oom_allocations",
     "The largest allocations that a message lists, with sizes as printed.",
     grain="one numbered block of the listing of a message",
-    key=["run_id", "relative_path", "load_id", "message_number", "ordinal"],
+    key=[*MESSAGE, "ordinal"],
     columns={
-        "run_id": LOG_RUN,
-        "relative_path": LOG_PATH,
-        "load_id": MESSAGES_LOAD,
-        "message_number": MESSAGE_NUMBER,
-        "ordinal": column(INTEGER, "Place of the block in the message, from 0.", minimum=0),
-        "listed_number": column(INTEGER, "Its number as printed.", minimum=0),
-        "printed_text": column(TEXT, "Its size as printed, such as 7.31G."),
-        "nominal_bytes": column(
-            INTEGER,
-            "Bytes that the printed size names, one size of many that are printed so.",
-            nullable=True,
-            minimum=0,
+        **MESSAGE,
+        "ordinal": natural("Place of the block in the message, from 0."),
+        "listed_number": natural("Its number as printed."),
+        "printed_text": Column(TEXT, "Its size as printed, such as 7.31G."),
+        "nominal_bytes": natural(
+            "Bytes that the printed size names, one size of many that are printed so.", nullable=True
         ),
-        "instruction_name": column(TEXT, "Instruction that its label begins with.", nullable=True),
-        "op_name": column(TEXT, "Name of the framework operation.", nullable=True),
-        "source_file": column(TEXT, "Source file of the user's program.", nullable=True),
-        "source_line": column(INTEGER, "Line in it.", nullable=True, minimum=0),
-        "shape_text": column(TEXT, "Its shape.", nullable=True),
-        "unpadded_text": column(TEXT, "Its size without padding, as printed.", nullable=True),
-        "padding_text": column(TEXT, "What padding adds, as printed.", nullable=True),
-        "tag": column(TEXT, "What it is for.", nullable=True),
-        "label": column(TEXT, "Its label: the instruction as XLA prints it, which may end in dots.", nullable=True),
-        "allocation_type": column(TEXT, "Its kind as printed: HLO temp or scoped, say.", nullable=True),
+        "instruction_name": Column(TEXT, "Instruction that its label begins with.", nullable=True),
+        "op_name": Column(TEXT, "Name of the framework operation.", nullable=True),
+        "source_file": Column(TEXT, "Source file of the user's program.", nullable=True),
+        "source_line": natural("Line in it.", nullable=True),
+        "shape_text": Column(TEXT, "Its shape.", nullable=True),
+        "unpadded_text": Column(TEXT, "Its size without padding, as printed.", nullable=True),
+        "padding_text": Column(TEXT, "What padding adds, as printed.", nullable=True),
+        "tag": Column(TEXT, "What it is for.", nullable=True),
+        "label": Column(TEXT, "Its label: the instruction as XLA prints it, which may end in dots.", nullable=True),
+        "allocation_type": Column(TEXT, "Its kind as printed: HLO temp or scoped, say.", nullable=True),
     },
 )

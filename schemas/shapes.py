@@ -1,34 +1,29 @@
 """raw.shapes: one shape text."""
 
-from schemas.contract import INTEGER, NUMBERS, TEXT, column, table
+from schemas.contract import NUMBERS, TEXT, Column, Contract, natural
 
-SHAPES = table(
+SHAPES = Contract(
     "shapes",
     "Shapes, interned over all dumps, and what they mean in bytes.",
     grain="one shape text",
     key=["shape_id"],
     columns={
-        "shape_id": column(INTEGER, "Number of the shape in this warehouse.", minimum=0),
-        "shape_text": column(TEXT, "The shape as printed."),
-        "element_type": column(TEXT, "Element type; null for a tuple.", nullable=True),
-        "dims": column(
+        "shape_id": natural("Number of the shape in this warehouse."),
+        "shape_text": Column(TEXT, "The shape as printed."),
+        "element_type": Column(TEXT, "Element type; null for a tuple.", nullable=True),
+        "dims": Column(
             NUMBERS,
             "Dimensions; a bound counts as its dimension, null stands for an unbounded one.",
             nullable=True,
         ),
-        "layout": column(
+        "layout": Column(
             TEXT, "Minor-to-major order of the dimensions; null where no layout is printed.", nullable=True
         ),
-        "tiles": column(TEXT, "Tiles, such as (8,128)(2,1).", nullable=True),
-        "layout_memory_space": column(INTEGER, "Memory space in the layout, S(n).", minimum=0),
-        "element_bits": column(INTEGER, "Bits of one element as stored.", nullable=True, minimum=0),
-        "logical_bytes": column(
-            INTEGER,
-            "Bytes of its elements without padding (ShapeUtil::ByteSizeOf).",
-            nullable=True,
-            minimum=0,
-        ),
-        "physical_bytes": column(INTEGER, "Bytes of its elements laid out in tiles.", nullable=True, minimum=0),
-        "tuple_arity": column(INTEGER, "Number of elements of a tuple.", nullable=True, minimum=0),
+        "tiles": Column(TEXT, "Tiles, such as (8,128)(2,1).", nullable=True),
+        "layout_memory_space": natural("Memory space in the layout, S(n)."),
+        "element_bits": natural("Bits of one element as stored.", nullable=True),
+        "logical_bytes": natural("Bytes of its elements without padding (ShapeUtil::ByteSizeOf).", nullable=True),
+        "physical_bytes": natural("Bytes of its elements laid out in tiles.", nullable=True),
+        "tuple_arity": natural("Number of elements of a tuple.", nullable=True),
     },
 )

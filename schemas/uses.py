@@ -1,17 +1,8 @@
 """raw.uses: one use of a value."""
 
-from schemas.contract import (
-    DUMP_ID,
-    INSTRUCTION_ID,
-    INTEGER,
-    SHAPE_INDEX_PATTERN,
-    TEXT,
-    VALUE_ID,
-    column,
-    table,
-)
+from schemas.contract import DUMP_ID, INSTRUCTION_ID, VALUE_ID, Contract, natural, shape_index
 
-USES = table(
+USES = Contract(
     "uses",
     "Who reads a value (HloUse).",
     grain="one use of a value",
@@ -19,11 +10,9 @@ USES = table(
     columns={
         "dump_id": DUMP_ID,
         "value_id": VALUE_ID,
-        "ordinal": column(INTEGER, "Line of the list, from 0.", minimum=0),
+        "ordinal": natural("Line of the list, from 0."),
         "instruction_id": INSTRUCTION_ID,
-        "operand_number": column(INTEGER, "Operand of the user.", minimum=0),
-        "operand_shape_index": column(
-            TEXT, "Which part of the operand; null = not printed.", nullable=True, matches=SHAPE_INDEX_PATTERN
-        ),
+        "operand_number": natural("Operand of the user."),
+        "operand_shape_index": shape_index("Which part of the operand; null = not printed.", nullable=True),
     },
 )

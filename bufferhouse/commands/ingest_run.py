@@ -117,10 +117,10 @@ def _asked(path: Place, wait: float) -> Iterator[Warehouse]:
 @contextmanager
 def _reparsed(path: Place, wait: float, every: bool, again: Summary) -> Iterator[Warehouse]:
     """Yield a warehouse in which what an older version parsed is parsed again, and count that in."""
-    from bufferhouse.warehouse.reparse import outdated, reparse
+    from bufferhouse.warehouse.reparse import dumps_of, reparse
 
     with writing(path, wait=wait) as warehouse:
-        done = reparse(warehouse, outdated(warehouse.con, every=every), progress=_say_reparsed)
+        done = reparse(warehouse, dumps_of(warehouse.con, outdated_only=not every), progress=_say_reparsed)
         again.reparsed, again.unreadable = done.count, done.refused
         yield warehouse
 

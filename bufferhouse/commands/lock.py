@@ -21,7 +21,7 @@ from bufferhouse.commands.options import (
 )
 from bufferhouse.commands.query import FromOption
 from bufferhouse.commands.report import BytesOption
-from bufferhouse.errors import UsageError, counted, did_you_mean
+from bufferhouse.errors import UsageError, check_known, counted, did_you_mean
 from bufferhouse.redaction import give, printable
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def _check(
     exact: bool,
 ) -> None:
     """Hold the dumps against the file, print what was found, and write it as a comment, too, where one is wanted."""
-    from bufferhouse.config.threshold import parse_threshold, reshaped_mode
+    from bufferhouse.config.threshold import RESHAPED_MODES, parse_threshold
     from bufferhouse.lock.check import ANY_GROWTH, METRICS, hold, judge_held, less_donated
     from bufferhouse.lock.file import other_chip, read_lock
     from bufferhouse.lock.measured import output_sites
@@ -186,7 +186,7 @@ def _check(
     check_format(output_format, "table", "markdown", "json", "github")
     if metric not in METRICS:
         raise UsageError(f"--metric: expected {' or '.join(METRICS)}, found {metric!r}{did_you_mean(metric, METRICS)}")
-    mode = reshaped_mode(reshaped, "--reshaped")
+    check_known("--reshaped", reshaped, RESHAPED_MODES)
     limit = parse_threshold(fail_over, "--fail-over") if fail_over is not None else ANY_GROWTH
     if comment is not None:
         check_page_path(comment, "--comment", "comment")
@@ -199,7 +199,7 @@ def _check(
         outputs = output_sites(con, less_donated(kept, fresh), Checkout(file.parent))
         found = hold(kept, fresh, metric=metric, outputs=outputs)
     _note(fresh)
-    judged = judge_held(found, limit, mode)
+    judged = judge_held(found, limit, reshaped)
     about = {"name": str(file), "links": links, "exact": exact, "chip": chip}
     if comment is not None:
         write_page(comment, lock_text(found, judged, limit, "comment", **about) + "\n", "comment")

@@ -37,17 +37,6 @@ class Threshold(NamedTuple):
         return " and ".join([*([f"{self.share * 100:g} %"] if self.share else []), *size]) or "1 B"
 
 
-def reshaped_mode(text: str, name: str = "reshaped") -> str:
-    """Return one of `RESHAPED_MODES`; `name` says in the message what has another value.
-
-    Raises:
-        UsageError: the text is none of them.
-    """
-    if text not in RESHAPED_MODES:
-        raise UsageError(f"{name}: expected fail, warn or ignore, found {text!r}")
-    return text
-
-
 RELEVANT = Threshold(0.01, 2**20)
 LIMIT = "a limit such as 5%, 16MiB or 5%,16MiB"
 

@@ -1,10 +1,10 @@
 """The first section: headers, value lines and cross-colour blocks (BufferAllocation::ToString)."""
 
-from itertools import chain, count, repeat
+from itertools import count
 from operator import add, eq, gt, itemgetter
 
 from bufferhouse.dump import diagnose, grammar
-from bufferhouse.dump.columns import LARGEST_SIZE, Allocations, Dump, Values, optional, optional_ints
+from bufferhouse.dump.columns import LARGEST_SIZE, Allocations, Dump, Values, optional, optional_ints, repeated
 
 
 def parse(dump: Dump, text: str, role: str) -> tuple[int | None, list[str]]:
@@ -41,7 +41,7 @@ def _fill(dump: Dump, text: str, start: int, stop: int) -> list[str] | None:
     before, *chunks = text[start - 1 : max(start, stop) - 1].split("\nallocation ")
     if before or (headers and not _fill_allocations(dump.allocations, list(zip(*headers, strict=True)))):
         return None
-    owners = list(chain.from_iterable(map(repeat, count(), [chunk.count("\n value: ") for chunk in chunks])))
+    owners = list(repeated(count(), [chunk.count("\n value: ") for chunk in chunks]))
     heads = _fill_values(dump.values, list(zip(*rows, strict=True)), owners) if rows else []
     if heads is not None and (crosses or cross_headers) and not _fill_crosses(dump, chunks, heads):
         return None

@@ -7,6 +7,7 @@ sections need: the proof that nothing of a text was skipped, and the cells of wh
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import chain, repeat
 
 
 @dataclass(slots=True)
@@ -143,10 +144,6 @@ class Dump(Facts, Tables):
     """One logical dump, in one file or in up to three."""
 
 
-def _no_rows() -> dict[str, list[int]]:
-    return {table: [] for table in TABLES}
-
-
 @dataclass(slots=True)
 class Dumps(Tables):
     """Several dumps: the facts of each, and their tables one behind the other.
@@ -156,7 +153,7 @@ class Dumps(Tables):
     """
 
     facts: list[Facts] = field(default_factory=list)
-    rows: dict[str, list[int]] = field(default_factory=_no_rows)
+    rows: dict[str, list[int]] = field(default_factory=lambda: {table: [] for table in TABLES})
 
     @classmethod
     def of(cls, dump: Dump) -> "Dumps":
@@ -192,6 +189,11 @@ def parts(column: list, counts: Iterable[int]) -> Iterator[list]:
     for count in counts:
         yield column[start : start + count]
         start += count
+
+
+def repeated(cells: Iterable, counts: Iterable[int]) -> Iterator:
+    """Yield each cell as often as its count says."""
+    return chain.from_iterable(map(repeat, cells, counts))
 
 
 def heads(dump: Dump) -> list[str]:

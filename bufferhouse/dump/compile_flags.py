@@ -7,7 +7,6 @@
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from bufferhouse.dump.errors import DumpError, quoted
 
@@ -33,15 +32,10 @@ _NO_OPTIONS = (
 _Block = list[tuple[str, "str | _Block"]]
 
 
-class CompileFlag(NamedTuple):
-    """An option and its value as it is printed, without quotes; the values of a repeated one are joined by commas."""
-
-    flag_name: str
-    flag_value: str
-
-
-def read_compile_flags(origin: str, data: bytes) -> list[CompileFlag]:
+def read_compile_flags(origin: str, data: bytes) -> list[tuple[str, str]]:
     """Return the options that a file sets, by name; `origin` is its kind, of `ORIGINS`.
+
+    Each has its value as it is printed, without quotes; the values of a repeated one are joined by commas.
 
     Raises:
         DumpError: the file is damaged or cut, with the place in it.
@@ -60,7 +54,7 @@ def read_compile_flags(origin: str, data: bytes) -> list[CompileFlag]:
     values: dict[str, list[str]] = {}
     for name, value in found:
         values.setdefault(name, []).append(value)
-    return [CompileFlag(name, ",".join(values[name])) for name in sorted(values)]
+    return [(name, ",".join(values[name])) for name in sorted(values)]
 
 
 def _of_command_line(lines: list[str]) -> Iterator[tuple[str, str]]:

@@ -51,16 +51,8 @@ HEADER = [
     [literal(", preallocated-temp")], literal(":"), _END,
 ]  # fmt: skip
 VALUE = [
-    literal(" value: "),
-    *_HEAD,
-    literal(" (size="),
-    _SIZE,
-    literal(",offset="),
-    _SIZE,
-    literal("): "),
-    _SHAPE,
-    _END,
-]
+    literal(" value: "), *_HEAD, literal(" (size="), _SIZE, literal(",offset="), _SIZE, literal("): "), _SHAPE, _END,
+]  # fmt: skip
 CROSS_HEADER = [literal(grammar.CROSS_HEADER[:-1]), _END]
 CROSS = [literal("  value: "), *_HEAD, literal(" (color="), _INT, literal(")"), _END]
 TOTALS = [

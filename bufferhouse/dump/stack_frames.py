@@ -59,12 +59,12 @@ def read_stack_frames(head: bytes) -> list[StackFrame] | None:
         lines = head.decode("latin-1").split("\n")
     if not lines[0].startswith("HloModule "):
         raise DumpError(1, 1, "HloModule", quoted(lines[0]) if head else "an empty file")
-    first = _first_table(lines)
-    if first is None:
+    first_table = FIRST_TABLE.decode().rstrip("\n")
+    if first_table not in lines:
         if len(lines) < 2 or lines[-2][-2:] != " {":
             raise DumpError(len(lines), 1, "FileNames or a computation", "the end of the file")
         return None
-    place = first
+    place = first = lines.index(first_table)
     tables = []
     for name, form, expected in _TABLES:
         if lines[place] != name:
@@ -73,11 +73,6 @@ def read_stack_frames(head: bytes) -> list[StackFrame] | None:
         tables.append(rows)
         place += len(rows) + 2
     return _resolved(tables, first)
-
-
-def _first_table(lines: list[str]) -> int | None:
-    mark = FIRST_TABLE.decode().rstrip("\n")
-    return lines.index(mark) if mark in lines else None
 
 
 def _rows(lines: list[str], start: int, form: re.Pattern, expected: str) -> Iterator[re.Match]:

@@ -123,7 +123,7 @@ class Arrivals:
 
     def _marker_of(self, dump: Found) -> Entry | None:
         """Return the nearest marker beside a dump or above it, not above its source."""
-        entry = next(iter(dump.parts.values()))
+        entry = dump.main
         directory = parent_of(entry.path)
         while True:
             key = (directory, entry.base)

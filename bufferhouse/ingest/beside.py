@@ -10,7 +10,7 @@ from bufferhouse.dump.module_header import read_donations
 from bufferhouse.dump.stack_frames import FIRST_TABLE, StackFrame, read_stack_frames
 from bufferhouse.errors import told
 from bufferhouse.proto import ProtoError
-from bufferhouse.sources.found import Found
+from bufferhouse.sources.found import HEAD, PROTO, Found
 from bufferhouse.sources.module_text import HeadError
 from bufferhouse.tabulate.batch import CompileFlags, ModuleText, Proto
 from bufferhouse.warehouse.stored_sets import key_of_columns, key_of_rows
@@ -26,10 +26,9 @@ def module_text_of(dump: Found, files: Mapping[str, bytes]) -> ModuleText | None
     """
     if "proto" in dump.parts:
         return _head_of_proto(dump, files)
-    entry, head = dump.module_text, dump.head
+    entry, head = dump.module_text, dump.read_beside.pop(HEAD, None)
     if entry is None or head is None:
         return None
-    dump.head = None
     found = ModuleText(entry.path, entry.size_bytes, entry.mtime_ns)
     if isinstance(head, HeadError):
         found.fault = str(head)
@@ -94,10 +93,9 @@ def proto_of(dump: Found, files: Mapping[str, bytes]) -> Proto | None:
     """
     if "proto" in dump.parts:
         return _read_proto(Proto(dump.uri), files["proto"])
-    entry, data = dump.proto, dump.proto_bytes
+    entry, data = dump.proto, dump.read_beside.pop(PROTO, None)
     if entry is None or data is None:
         return None
-    dump.proto_bytes = None
     if isinstance(data, Exception):
         return Proto(entry.path, fault=f"expected a file that can be read, found: {told(data)}")
     return _read_proto(Proto(entry.path, entry.size_bytes, entry.mtime_ns), data)
@@ -137,7 +135,7 @@ def compile_flags_of(dump: Found) -> CompileFlags | None:
     """Read the options of the compilation from the files beside a dump, which the source has fetched; None for none."""
     if not dump.flags:
         return None
-    texts, dump.flag_texts = dump.flag_texts, {}
+    texts = {origin: dump.read_beside.pop(origin) for origin in dump.flags}
     sets, faults = {}, []
     for origin, entry in dump.flags.items():
         text = texts[origin]

@@ -57,8 +57,7 @@ def _await(warehouse: Warehouse, waiting: PutBack) -> tuple[list[Sighting], PutB
         if ready := [sighting for sighting, numbers in waiting if not numbers & blocked]:
             return ready, [(sighting, numbers) for sighting, numbers in waiting if numbers & blocked]
         interrupts.check()
-    holders = warehouse.claims.holders(wanted)
-    names = ", ".join(f"process {one.process_id} on {one.host_name}" for one in holders)
+    names = ", ".join(f"process {process_id} on {host}" for host, process_id in warehouse.claims.holders(wanted))
     raise WarehouseBusy(
         f"{names}: still loading {counted(len(waiting), 'dump')} after {_PATIENCE_SECONDS} seconds; "
         "see whether it still works, end it if not, and run the same command again"

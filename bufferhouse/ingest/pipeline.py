@@ -4,6 +4,7 @@ The command line, a configured pass and the Prefect flow all walk it. Each gives
 how far it is, and those who parse.
 """
 
+import gc
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
@@ -27,8 +28,7 @@ from bufferhouse.ingest.workers import Pending, Workers
 from bufferhouse.redaction import printable
 from bufferhouse.tabulate.batch import ParsedBatch, merged
 from bufferhouse.tabulate.contents import ParsedContents, parse_contents
-from bufferhouse.tabulate.memory import collect_young, collector_paused
-from bufferhouse.version import __version__
+from bufferhouse.tabulate.memory import collector_paused
 from bufferhouse.warehouse.load import Loaded, load
 from bufferhouse.warehouse.warehouse import Warehouse
 
@@ -174,7 +174,7 @@ def _load_all(
             interrupts.check()
             if number > 1:  # else memory grows with the warehouse, and by what batches leave behind
                 writer.evict()
-                collect_young()
+                gc.collect(1)  # the cycles that were made since the collector was paused, and nothing older
             try:
                 loaded = run(
                     f"load batch {number}", load, writer, parsed, begun.job.seen.discovery.runs, begun.started_at
@@ -311,8 +311,8 @@ def plan(source: Source, warehouse: AbstractContextManager[Warehouse], *, rehash
         for sightings in reading.chunks():
             taken |= reader.known_contents({s.content.dump_id for s in sightings} - taken).keys()
             hashes = {s.content.sha256 for s in sightings}
-            spoken = reader.known_refusals(hashes, __version__)
-            refused = {sha256 for _, _, sha256 in reader.known_refusals(hashes, __version__, of_contents=True)}
+            spoken = reader.known_refusals(hashes)
+            refused = {sha256 for _, _, sha256 in reader.known_refusals(hashes, of_contents=True)}
             for sighting in sightings:
                 content = sighting.content
                 if (sighting.run_name, sighting.relative_path, content.sha256) in spoken:

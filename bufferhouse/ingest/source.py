@@ -385,9 +385,7 @@ def _pass_by_itself(warehouse: Warehouse, discovery: Discovery) -> None:
         return
     # In a walk only what is named or begins like a dump comes as far as this.
     kept = [
-        dump.number
-        for dump in discovery.dumps
-        if not (next(iter(dump.parts.values())).is_explicit and os.path.realpath(dump.uri) in own)
+        dump.number for dump in discovery.dumps if not (dump.main.is_explicit and os.path.realpath(dump.uri) in own)
     ]
     discovery.ignored_count += len(discovery.dumps) - len(kept)
     discovery.dumps = discovery.dumps.only(kept)
@@ -406,12 +404,12 @@ def _follow_renames(warehouse: Warehouse, discovery: Discovery, roots: Mapping[s
         and roots.get(name) != run.root
         and names_there.get(run.root) not in {None, *discovery.runs}
     }
-    files = warehouse.known_files(names.values(), __version__) if names else {}
+    files = warehouse.known_files(names.values()) if names else {}
     known = {
         dump.run_name
         for dump in (discovery.dumps if names else ())
         if dump.run_name in names
-        and files.get((names[dump.run_name], dump.relative_path), ())[:2] == (dump.size_bytes, dump.mtime_ns)
+        and files.get((names[dump.run_name], dump.relative_path)) == (dump.size_bytes, dump.mtime_ns)
     }
     same = {name: there for name, there in names.items() if name in known}
     for name, there in same.items():
@@ -557,8 +555,8 @@ def _is_stranger(warehouse: Warehouse, discovery: Discovery, name: str) -> bool:
         contents = set(there.values())
         return bool(contents) and contents.isdisjoint(content.dump_id for _, content in _contents(own))
     own = [dump for dump in own if dump.relative_path in there]
-    seen = warehouse.known_files([name], __version__)
-    unsure = [d for d in own if seen.get((name, d.relative_path), ())[:2] != (d.size_bytes, d.mtime_ns)]
+    seen = warehouse.known_files([name])
+    unsure = [d for d in own if seen.get((name, d.relative_path)) != (d.size_bytes, d.mtime_ns)]
     differ = any(content.dump_id != there[dump.relative_path] for dump, content in _contents(unsure))
     return bool(there) and (differ or not own)
 

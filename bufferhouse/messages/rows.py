@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from itertools import groupby
 from typing import Any
@@ -151,7 +151,8 @@ def faults(con: duckdb.DuckDBPyConnection) -> list[str]:
         for table in TABLES[:3]:
             mine, own = kept[table].get(key, []), derived[table]
             if mine != own:
-                found.append(f"{place}: {table} has {_first_other(mine, own)}, where its text says otherwise")
+                other = next((row[4:] for row in mine if row not in own), f"{len(mine)} rows")
+                found.append(f"{place}: {table} has {other}, where its text says otherwise")
                 break
     return found
 
@@ -160,10 +161,6 @@ def again_read(text: str) -> Message | None:
     """Return the one message that a stored text is, None where it is none, or several."""
     read = list(read_messages(io.BytesIO(text.encode("utf-8"))))
     return read[0] if len(read) == 1 and isinstance(read[0], Message) else None
-
-
-def _first_other(mine: Sequence[Row], own: Sequence[Row]) -> Any:
-    return next((row[4:] for row in mine if row not in own), f"{len(mine)} rows")
 
 
 def _by_message(con: duckdb.DuckDBPyConnection, table: str) -> Mapping[Place, list[Row]]:

@@ -5,7 +5,7 @@ that of a model beneath it changed. Everything happens in one transaction: reade
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -51,11 +51,7 @@ def plan(con: duckdb.DuckDBPyConnection, directory: Path = MODELS, *, force: boo
 
 
 def build(
-    con: duckdb.DuckDBPyConnection,
-    directory: Path = MODELS,
-    *,
-    force: bool = False,
-    progress: Progress | None = None,
+    con: duckdb.DuckDBPyConnection, directory: Path = MODELS, *, force: bool = False, progress: Progress | None = None
 ) -> list[str]:
     """Build what changed and back-fill it, in one transaction; return the names of the models that were built.
 
@@ -207,13 +203,16 @@ def _create(con: duckdb.DuckDBPyConnection, model: Model, dump_count: int, progr
         con.execute(f"CREATE VIEW {model.name} AS\n{model.sql}")
         return
     con.execute(f"CREATE TABLE {model.name} AS SELECT * FROM (\n{model.sql}\n) AS model WHERE FALSE")
-    batches = list(_ranges(-(-dump_count // BACKFILL_DUMPS)))
-    for number, (low, high) in enumerate(batches, 1):
+    # Ids are hashes: equal ranges hold about equally many dumps. A range of literals is pushed down into the views
+    # beneath a model; a list of ids, or a join, would not be.
+    count = -(-dump_count // BACKFILL_DUMPS)
+    for number in range(count):
+        low, high = _ID_END * number // count, _ID_END * (number + 1) // count - 1
         con.execute(
             f"INSERT INTO {model.name} SELECT * FROM (\n{model.sql}\n) AS model WHERE dump_id BETWEEN {low} AND {high}"
         )
         if progress:
-            progress(model.name, dump_count * number // len(batches), dump_count)
+            progress(model.name, dump_count * (number + 1) // count, dump_count)
 
 
 def _keep(con: duckdb.DuckDBPyConnection, database: str, names: Set[str]) -> None:
@@ -223,15 +222,6 @@ def _keep(con: duckdb.DuckDBPyConnection, database: str, names: Set[str]) -> Non
         for name, kind in _kinds(other).items():
             if name not in names:
                 _drop(other, kind, name)
-
-
-def _ranges(count: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges of dump ids, both ends included. Ids are hashes: equal ranges hold about equally many dumps.
-
-    A range of literals is pushed down into the views beneath a model; a list of ids, or a join, would not be.
-    """
-    for number in range(count):
-        yield _ID_END * number // count, _ID_END * (number + 1) // count - 1
 
 
 def _comment(con: duckdb.DuckDBPyConnection, name: str, model: Model, *, is_table: bool, has_columns: bool) -> None:

@@ -95,18 +95,6 @@ def _unnest_side_by_side(select: exp.Select) -> None:
 DIALECTS = {"spark": to_spark}
 
 
-def check_dialect(name: str) -> None:
-    """Raise a UsageError for an unknown dialect.
-
-    Raises:
-        UsageError: it names those that are known.
-    """
-    if name not in DIALECTS:
-        raise UsageError(
-            f"--dialect: expected one of {', '.join(DIALECTS)}, found {name!r}{did_you_mean(name, DIALECTS)}"
-        )
-
-
 def portable(known: Sequence[Model]) -> list[Model]:
     """Return the portable marts and all models that they read, in the order in which they can be created.
 
@@ -130,10 +118,12 @@ def statements(known: Sequence[Model], dialect: str) -> dict[str, str]:
     left out: under the same name an older version would answer otherwise than in DuckDB.
 
     Raises:
-        UsageError: the dialect is not known.
+        UsageError: the dialect is not known; the message names those that are.
         ModelError: a model holds something that cannot be said in it, with its file.
     """
-    check_dialect(dialect)
+    if dialect not in DIALECTS:
+        hint = did_you_mean(dialect, DIALECTS)
+        raise UsageError(f"--dialect: expected one of {', '.join(DIALECTS)}, found {dialect!r}{hint}")
     models = portable(known)
     made = {layer: f"CREATE SCHEMA IF NOT EXISTS {layer}" for layer in LAYERS}
     for model in models:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
+from itertools import takewhile
 from pathlib import Path
 
 from bufferhouse.errors import ModelError
@@ -90,7 +91,7 @@ def _read_one(path: Path) -> Model:
         layer=layer,
         path=path,
         sql=sql,
-        purpose=" ".join(line for line in header[: _first_field(header)]),
+        purpose=" ".join(takewhile(lambda line: not _HEADER_FIELD.match(line), header)),
         grain=tuple(part.strip() for part in fields.get("grain", "").split(",") if part.strip()),
         is_incremental=fields.get("materialized") == "incremental by dump_id",
         severity=fields.get("severity"),
@@ -119,10 +120,6 @@ def _parsed(path: Path, sql: str) -> object:
     return statements[0]
 
 
-def _first_field(header: list[str]) -> int:
-    return next((row for row, line in enumerate(header) if _HEADER_FIELD.match(line)), len(header))
-
-
 def _check_header(model: Model, fields: dict[str, str]) -> None:
     wanted = "severity" if model.layer == "checks" else "grain"
     if not model.purpose or wanted not in fields:
@@ -149,14 +146,10 @@ def _check_stairs(model: Model, table: str, models: dict[str, Model]) -> None:
     layer = table.split(".")[0]
     if layer not in LAYERS or (layer != "raw" and table not in models):
         raise ModelError(f"{_place_of(model, table)}: reads {table}, which is neither a table of raw nor a model")
-    is_above = LAYERS.index(layer) > LAYERS.index(model.layer) and not (layer == "checks" and keeps_warnings(model))
+    may_be_above = layer == "checks" and model.name == f"{WARNINGS}_v{model.version}"
+    is_above = LAYERS.index(layer) > LAYERS.index(model.layer) and not may_be_above
     if is_above or (model.layer in LAYERS[2:4] and layer == "raw"):
         raise ModelError(f"{_place_of(model, table)}: a model of {model.layer} cannot read {table}")
-
-
-def keeps_warnings(model: Model) -> bool:
-    """Return whether a model is a version of `marts.warnings`, which keeps the offences of checks of severity warn."""
-    return model.version is not None and model.name == f"{WARNINGS}_v{model.version}"
 
 
 def newest_marts(models: Iterable[Model]) -> dict[str, Model]:

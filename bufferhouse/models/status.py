@@ -27,9 +27,7 @@ class ListedModel:
 
 
 def listed_models(
-    con: duckdb.DuckDBPyConnection,
-    frozen: Collection[str],
-    progress: Callable[[int, int], None],
+    con: duckdb.DuckDBPyConnection, frozen: Collection[str], progress: Callable[[int, int], None]
 ) -> list[ListedModel]:
     """Return the models in the order in which they are built; `frozen` holds the names of frozen marts.
 

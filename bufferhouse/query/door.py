@@ -199,10 +199,7 @@ def cast(statement: str, types: list[str], others: list[str]) -> str:
 
 @contextmanager
 def door(
-    con: duckdb.DuckDBPyConnection,
-    limits: Limits | None = None,
-    *,
-    give_up: Callable[[], None] | None = None,
+    con: duckdb.DuckDBPyConnection, limits: Limits | None = None, *, give_up: Callable[[], None] | None = None
 ) -> Iterator[Door]:
     """Lock a connection down for good and yield a door to it; temporary files are gone behind it.
 

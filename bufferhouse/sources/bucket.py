@@ -7,6 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
+import obstore
+
 from bufferhouse.errors import SourceUnavailable, UsageError
 from bufferhouse.redaction import printable
 from bufferhouse.sources.compression import limit_bytes, plain_name, too_large
@@ -61,8 +63,6 @@ class Bucket:
             yield self._entry(item, base.rsplit("/", 1)[0] if is_explicit else base, is_explicit)
 
     def _listed(self, prefix: str) -> list:
-        import obstore
-
         store = self._opened()
         with reached(self.url), suppress(FileNotFoundError):
             found = list(obstore.list(store, prefix or None))
@@ -72,8 +72,6 @@ class Bucket:
 
     def beside(self, path: str) -> Entry | None:
         """Return an object by its URL."""
-        import obstore
-
         with reached(path), suppress(FileNotFoundError):
             return self._entry(obstore.head(self._opened(), self._key(path)), path.rsplit("/", 1)[0], True)
         return None
@@ -88,8 +86,6 @@ class Bucket:
 
     def text(self, path: str, most_bytes: int) -> bytes | None:
         """Return the first bytes of an object, None where there is none."""
-        import obstore
-
         with reached(path), suppress(FileNotFoundError):
             found = obstore.get(self._opened(), self._key(path))
             if found.meta["size"] <= most_bytes:
@@ -99,8 +95,6 @@ class Bucket:
 
     def begins_like_a_dump(self, entry: Entry) -> bool:
         """Look at the first line; what may not be looked at and is not called like text is no dump."""
-        import obstore
-
         if entry.size_bytes < len(FIRST_BYTES):
             return False
         try:
@@ -158,8 +152,6 @@ class Bucket:
             return head_of(path, file)
 
     def _get(self, path: str) -> bytes:
-        import obstore
-
         try:
             return bytes(obstore.get(self._opened(), self._key(path)).bytes())
         except FileNotFoundError:
@@ -190,8 +182,6 @@ class _RemoteFile(io.RawIOBase):
     """An object as a file that can be read and sought; obstore's own gives no bytes."""
 
     def __init__(self, store: Any, key: str, buffer_bytes: int = _PIECE_BYTES) -> None:
-        import obstore
-
         self._key = key
         self._reader = self._ask(obstore.open_reader, store, key, buffer_size=buffer_bytes)
 

@@ -28,15 +28,8 @@ from bufferhouse.errors import SourceUnavailable, UsageError, counted, told
 from bufferhouse.redaction import printable
 from bufferhouse.sources import compression
 from bufferhouse.sources.compression import CompressionError, is_unread
-from bufferhouse.sources.directory import (
-    ARCHIVE_SUFFIXES,
-    Directory,
-    Entry,
-    Tree,
-    is_storable,
-    split_at_archive,
-)
-from bufferhouse.sources.found import PORTION, Found, FoundDumps, FoundRun, portions_of
+from bufferhouse.sources.directory import ARCHIVE_SUFFIXES, Directory, Entry, Tree, is_storable, split_at_archive
+from bufferhouse.sources.found import HEAD, PORTION, Found, FoundDumps, FoundRun, portions_of
 from bufferhouse.sources.logs import Log, logs_of_runs
 from bufferhouse.sources.run import RUN_FILE, Places, Run, RunFault, own_names, parent_of, relative_to, root_of
 from bufferhouse.sources.spool import Place, Spool
@@ -52,22 +45,16 @@ _SIBLINGS = (SUFFIXES["values"], SUFFIXES["live_range"])
 
 @dataclass(slots=True)
 class Files:
-    """The files beside dumps, by path: parts of split dumps, module texts, protos, flags; logs; how many others.
+    """The files beside dumps, by path: parts of split dumps, module texts, protos, flags.
 
-    `failed` are the paths of what XLA writes where a compilation runs out of memory, without their last suffix;
-    `run_files` are those of each run.json.
+    `failed` are the paths of what XLA writes where a compilation runs out of memory, without their last suffix.
     """
 
     siblings: dict[str, Entry] = field(default_factory=dict)
     module_texts: dict[str, Entry] = field(default_factory=dict)
     protos: dict[str, Entry] = field(default_factory=dict)
     flags: dict[str, Entry] = field(default_factory=dict)
-    ignored_count: int = 0
-    endings: Counter[str] = field(default_factory=Counter)
-    refused: list[str] = field(default_factory=list)
-    logs: list[Entry] = field(default_factory=list)
     failed: set[str] = field(default_factory=set)
-    run_files: list[str] = field(default_factory=list)
 
     @property
     def is_empty(self) -> bool:
@@ -95,24 +82,6 @@ def has_main(path: str, files: Mapping[str, Entry]) -> bool:
     """Return whether the dump exists that a file belongs to."""
     main = main_of(path)
     return any(main + suffix in files for suffix in ("", *compression.SUFFIXES))
-
-
-def parted(files: Mapping[str, Entry], look_inside: bool) -> tuple[list[Entry], Files]:
-    """Part files into those that may be dumps and those that lie beside some."""
-    candidates: list[Entry] = []
-    beside = Files()
-    for path, entry in files.items():
-        if path.endswith("buffer-assignment.txt"):
-            candidates.append(entry)  # asked first, as most files are such
-            continue
-        try:
-            if _is_candidate(entry, files, beside, look_inside):
-                candidates.append(entry)
-        except SourceUnavailable:
-            raise
-        except Exception as error:
-            beside.refused.append(f"{path}: {told(error)}")
-    return candidates, beside
 
 
 def grouped(entry: Entry, beside: Files, directory: str) -> Found:
@@ -148,7 +117,7 @@ def grouped(entry: Entry, beside: Files, directory: str) -> Found:
 def _note_failures(dumps: Iterable[Found], failed: set[str]) -> None:
     """Note beside which dumps XLA has written what it writes where a compilation runs out of memory."""
     for dump in dumps:
-        entry = next(iter(dump.parts.values()))
+        entry = dump.main
         if entry.is_explicit:  # its folder is not listed
             ends = [f"{_module_of(entry.path)}{OOM_MARK}{ending}" for ending in ("txt", "hlo.pb")]
             dump.did_not_fit = any(entry.tree.beside(path) for path in ends) or None
@@ -294,18 +263,13 @@ class _Finding:
     def take(self, portions: Iterable[dict[str, Entry]]) -> None:
         """Find the dumps among files, so many at a time; those of one directory come together."""
         for files in portions:
-            candidates, beside = parted(files, self.look_inside)
+            candidates, beside = self._parted(files)
             found = self.found
             archives = [path for path in files if path.endswith(ARCHIVE_SUFFIXES) and not files[path].is_explicit]
             inner = {path for path in archives if split_at_archive(files[path].base)[1] is not None}
             self.inner_archives += sorted(inner)
             self.unread += sorted(path for path in files if is_unread(path) and not files[path].is_explicit)
             found.archives += [path for path in archives if path not in inner]
-            found.ignored_count += beside.ignored_count
-            found.endings += beside.endings
-            self.refused += beside.refused
-            self.logs += beside.logs
-            self.run_files += beside.run_files
             if candidates:
                 self.has_candidates = True
                 if self.places.run_name and self.places.only_base is None:
@@ -316,6 +280,55 @@ class _Finding:
             _note_failures((dump for dump, _ in dumps), beside.failed)
             found.dumps.add(dumps)
             self._count_unused([dump for dump, _ in dumps], beside, files)
+
+    def _parted(self, files: Mapping[str, Entry]) -> tuple[list[Entry], Files]:
+        """Part files into those that may be dumps and those that lie beside some; note logs and each run.json."""
+        candidates: list[Entry] = []
+        beside = Files()
+        for path, entry in files.items():
+            if path.endswith("buffer-assignment.txt"):
+                candidates.append(entry)  # asked first, as most files are such
+                continue
+            try:
+                if self._is_candidate(entry, files, beside):
+                    candidates.append(entry)
+            except SourceUnavailable:
+                raise
+            except Exception as error:
+                self.refused.append(f"{path}: {told(error)}")
+        return candidates, beside
+
+    def _is_candidate(self, entry: Entry, files: Mapping[str, Entry], beside: Files) -> bool:
+        path = entry.path
+        name = compression.plain_name(path)
+        if is_module_text(name) and has_main(path, files):
+            beside.module_texts[path] = entry
+            return False
+        if name.endswith(_SIBLINGS) and (not entry.is_explicit or has_main(path, files)):
+            beside.siblings[path] = entry
+            return False
+        if is_proto(name):
+            if has_main(path, files):
+                beside.protos[path] = entry
+                return False
+            return True
+        if name.endswith(_FLAGS) and not entry.is_explicit:
+            beside.flags[path] = entry
+            return False
+        if path.endswith(RUN_FILE) and path[-len(RUN_FILE) - 1 : -len(RUN_FILE)] in ("", "/", "!"):
+            self.run_files.append(path)
+            return False
+        if is_log(name) and not ((self.look_inside or entry.is_explicit) and _begins_like_a_dump(entry)):
+            self.logs.append(entry)
+            return False
+        if OOM_MARK in name:
+            beside.failed.add(name[: name.index(OOM_MARK)])
+        is_like_a_dump = name.endswith("buffer-assignment.txt") or (entry.is_explicit and not is_written_beside(name))
+        if is_like_a_dump or (self.look_inside and _begins_like_a_dump(entry)):
+            return True
+        self.found.ignored_count += 1
+        self.found.endings[ending_of(name)] += 1
+        return False
 
     def _run_number(self, entry: Entry, place: tuple[str | None, str]) -> int:
         given, directory = place
@@ -503,23 +516,17 @@ def read(
 ) -> Iterator[tuple[Found, dict[str, bytes] | Exception]]:
     """Yield the bytes of dumps by role, decompressed, or the OSError or CompressionError that prevents it.
 
-    Archives are streamed, so their dumps come in the order in which their last file stands there. What is read of a
-    module text becomes the `head` of its dump, and a dump whose content is known yields no bytes. Of dumps whose other
-    files are still to come, at most `waiting_bytes` are in memory.
+    Archives are streamed, so their dumps come in the order in which their last file stands there. What is read beside
+    a dump becomes its `read_beside`, and one whose content is known yields no bytes. Of dumps whose other files are
+    still to come, at most `waiting_bytes` are in memory.
     """
     for portion in portions_of(dumps):
-        for _, some in groupby(portion, lambda dump: id(_tree(dump))):
-            same = list(some)
-            yield from _read_from(_tree(same[0]), same, Spool(waiting_bytes))
+        for _, same in groupby(portion, lambda dump: id(dump.main.tree)):
+            yield from _read_from(list(same), Spool(waiting_bytes))
 
 
-def _tree(dump: Found) -> Tree:
-    return next(iter(dump.parts.values())).tree
-
-
-def _read_from(
-    tree: Tree, dumps: Sequence[Found], waiting: Spool
-) -> Iterator[tuple[Found, dict[str, bytes] | Exception]]:
+def _read_from(dumps: Sequence[Found], waiting: Spool) -> Iterator[tuple[Found, dict[str, bytes] | Exception]]:
+    """Yield the bytes of dumps that lie in one tree."""
     alone: dict[str, Found] = {}
     owners: dict[str, list[tuple[Found, str]]] = {}
     entries = []
@@ -540,19 +547,14 @@ def _read_from(
                 entries.append(entry)
             owners.setdefault(entry.path, []).append((dump, role))
     pending: dict[int, dict[str, Place | Exception]] = {}
-    for entry, data in tree.read(entries):
+    for entry, data in dumps[0].main.tree.read(entries):
         if (dump := alone.get(entry.path)) is not None:
             part = _decompressed(entry.path, "combined", data)
             yield dump, part if isinstance(part, Exception) else {"combined": part}
         for dump, role in owners.get(entry.path, ()):
-            if role == _HEAD:
-                dump.head, part = data, b""
-            elif role == _PROTO:
-                dump.proto_bytes, part = _decompressed(entry.path, role, data), b""
-            elif role in dump.flags:
-                dump.flag_texts, part = {**dump.flag_texts, role: _decompressed(entry.path, role, data)}, b""
-            else:
-                part = _decompressed(entry.path, role, data)
+            part = data if role == HEAD else _decompressed(entry.path, role, data)
+            if role not in dump.parts:
+                dump.read_beside[role], part = part, b""
             parts = pending.setdefault(id(dump), {})
             parts[role] = part if isinstance(part, Exception) else waiting.put(part)
             if len(parts) == counts[id(dump)]:
@@ -560,19 +562,11 @@ def _read_from(
                 yield dump, _joined(dump, parts, waiting)
 
 
-_HEAD = "head of the module text"
-_PROTO = "proto beside the text"
-
-
 def _wanted(dump: Found) -> list[tuple[str, Entry]]:
     """Return the files to be read for a dump, by role."""
     # What else a module text or a proto beside it tells stands in a proto itself, too.
-    wanted = list(dump.parts.items()) if dump.content is None or "proto" in dump.parts else []
-    if dump.module_text is not None:
-        wanted.append((_HEAD, dump.module_text))
-    if dump.proto is not None:
-        wanted.append((_PROTO, dump.proto))
-    return [*wanted, *dump.flags.items()]
+    own = dump.parts if dump.content is None or "proto" in dump.parts else {}
+    return [*own.items(), *dump.beside.items()]
 
 
 def _decompressed(path: str, role: str, data: bytes | Exception) -> bytes | Exception:
@@ -701,36 +695,3 @@ def _tree_of(path: str, *, is_matched: bool) -> Tree:
         return Directory(os.path.dirname(path) or ".", [path], is_matched=is_matched)
     what = "not a regular file" if os.path.exists(path) else "no such file or directory"
     raise UsageError(f"{printable(path)}: {what}")
-
-
-def _is_candidate(entry: Entry, files: Mapping[str, Entry], beside: Files, look_inside: bool) -> bool:
-    path = entry.path
-    name = compression.plain_name(path)
-    if is_module_text(name) and has_main(path, files):
-        beside.module_texts[path] = entry
-        return False
-    if name.endswith(_SIBLINGS) and (not entry.is_explicit or has_main(path, files)):
-        beside.siblings[path] = entry
-        return False
-    if is_proto(name):
-        if has_main(path, files):
-            beside.protos[path] = entry
-            return False
-        return True
-    if name.endswith(_FLAGS) and not entry.is_explicit:
-        beside.flags[path] = entry
-        return False
-    if path.endswith(RUN_FILE) and path[-len(RUN_FILE) - 1 : -len(RUN_FILE)] in ("", "/", "!"):
-        beside.run_files.append(path)
-        return False
-    if is_log(name) and not ((look_inside or entry.is_explicit) and _begins_like_a_dump(entry)):
-        beside.logs.append(entry)
-        return False
-    if OOM_MARK in name:
-        beside.failed.add(name[: name.index(OOM_MARK)])
-    is_like_a_dump = name.endswith("buffer-assignment.txt") or (entry.is_explicit and not is_written_beside(name))
-    if is_like_a_dump or (look_inside and _begins_like_a_dump(entry)):
-        return True
-    beside.ignored_count += 1
-    beside.endings[ending_of(name)] += 1
-    return False

@@ -15,6 +15,7 @@ from bufferhouse.sources.directory import Entry, Tree
 from bufferhouse.sources.spool import Place, Spool
 
 PORTION = 10_000  # files that are held at a time, about 1.7 KB each
+HEAD, PROTO = "head of the module text", "proto beside the text"  # roles beside a dump, as are the kinds of flags
 _NO_FLAGS: Mapping = MappingProxyType({})
 
 
@@ -22,13 +23,11 @@ _NO_FLAGS: Mapping = MappingProxyType({})
 class Found:
     """One dump in a source: its files by role (`combined` where there is one alone), and the run it belongs to.
 
-    `module_text` lies beside it and is no part of it; `head` is what was read of it, or why it cannot be read. With
-    `content` the dump is known to be what it was, and what lies beside it alone is to be read. `did_not_fit` is True
-    where files beside it say that the compilation ran out of memory. `flags` are the files beside it that hold the
-    options of its compilation, by kind, `flag_texts` what was read of them, or why they cannot be read. `proto` lies
-    beside it and is no part of it; `proto_bytes` is what was read of it, or why it cannot be read. A dump without a
-    text is its proto, in the part of that name. `number` is its place among all that were found with it; `unread_uri`
-    is the part that could not be read.
+    `module_text`, `proto` and `flags` lie beside it and are no part of it; `flags` hold the options of its compilation,
+    by kind. `read_beside` is what was read of these, or why they cannot be read, by role. With `content` the dump is
+    known to be what it was, and what lies beside it alone is to be read. `did_not_fit` is True where files beside it
+    say that the compilation ran out of memory. A dump without a text is its proto, in the part of that name. `number`
+    is its place among all that were found with it; `unread_uri` is the part that could not be read.
     """
 
     run_name: str
@@ -37,13 +36,11 @@ class Found:
     size_bytes: int
     mtime_ns: int
     module_text: Entry | None = None
-    head: bytes | Exception | None = None
     content: Content | None = None
     did_not_fit: bool | None = None
     flags: Mapping[str, Entry] = field(default_factory=lambda: _NO_FLAGS)
-    flag_texts: Mapping[str, bytes | Exception] = field(default_factory=lambda: _NO_FLAGS)
     proto: Entry | None = None
-    proto_bytes: bytes | Exception | None = None
+    read_beside: dict[str, bytes | Exception] = field(default_factory=dict)
     number: int = 0
     unread_uri: str | None = None
 
@@ -70,15 +67,25 @@ class Found:
         return "combined" in self.parts and self.module_text is self.proto is None and not self.flags
 
     @property
+    def main(self) -> Entry:
+        """The file that the dump is known by."""
+        return next(iter(self.parts.values()))
+
+    @property
     def uri(self) -> str:
         """Where the dump was found, for messages and for raw.observations; archive members as archive!member."""
-        return next(iter(self.parts.values())).path
+        return self.main.path
+
+    @property
+    def beside(self) -> dict[str, Entry]:
+        """The files beside it by role: HEAD, the kinds of `flags`, and PROTO."""
+        files = {HEAD: self.module_text, **self.flags, PROTO: self.proto}
+        return {role: entry for role, entry in files.items() if entry is not None}
 
     @property
     def entries(self) -> list[Entry]:
         """All files of the dump: its parts, and those beside it."""
-        beside = (self.module_text, *self.flags.values(), self.proto)
-        return [*self.parts.values(), *(entry for entry in beside if entry is not None)]
+        return [*self.parts.values(), *self.beside.values()]
 
 
 @dataclass(slots=True)
@@ -125,16 +132,6 @@ class _Make(NamedTuple):
     did_not_fit: bool | None
 
 
-class _Origin(NamedTuple):
-    """What many files have in common: all of an `Entry` but its path, size and time."""
-
-    tree: Tree
-    base: str
-    is_explicit: bool
-    begins_like_a_dump: bool | None
-    is_head_only: bool
-
-
 @dataclass(slots=True)
 class _Store:
     """All dumps of a discovery: the last portion in memory, those before it in a file; runs by number.
@@ -146,7 +143,8 @@ class _Store:
     run_of: array = field(default_factory=lambda: array("L"))
     places: list[Place] = field(default_factory=list)  # of the portions that are not in memory
     last: list[Found] = field(default_factory=list)
-    makes: dict[tuple, int] = field(default_factory=dict)  # by number, as are origins, with the id of their tree
+    makes: dict[tuple, int] = field(default_factory=dict)  # by number, as are origins: what many files have in common,
+    # all of an `Entry` but its path, size and time, with the id of its tree.
     origins: dict[tuple, int] = field(default_factory=dict)
     trees: dict[int, Tree] = field(default_factory=dict)
     contents: dict[int, Content] = field(default_factory=dict)
@@ -169,7 +167,7 @@ class _Store:
 
     def portions(self) -> Iterator[list[Found]]:
         makes = [_Make(*make) for make in self.makes]
-        origins = [_Origin(self.trees[tree], *others) for tree, *others in self.origins]
+        origins = [(self.trees[tree], *others) for tree, *others in self.origins]
         number = 0
         for place in self.places:
             relative_paths, make_numbers, *columns = marshal.loads(self.spool.take(place))
@@ -191,7 +189,7 @@ class _Store:
         return self.origins.setdefault(origin, len(self.origins))
 
 
-def _entry(origins: Sequence[_Origin], path: str, origin: int, size_bytes: int, mtime_ns: int) -> Entry:
+def _entry(origins: Sequence[tuple], path: str, origin: int, size_bytes: int, mtime_ns: int) -> Entry:
     tree, base, *facts = origins[origin]
     return Entry(tree, path, base, size_bytes, mtime_ns, *facts)
 

@@ -15,6 +15,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import obstore
+from obstore.store import S3Store
+
 from bufferhouse.errors import SourceUnavailable, UsageError, given_number
 from bufferhouse.redaction import printable, redacted, remember
 
@@ -87,8 +90,6 @@ def tries() -> int:
 
 def open_store(bucket: str) -> Any:
     """Return obstore's client of a bucket, which tries again what fails, up to $AWS_MAX_ATTEMPTS times."""
-    from obstore.store import S3Store
-
     settings = configuration()
     return S3Store(
         bucket,
@@ -131,8 +132,6 @@ class Store:
             SourceUnavailable: the store does not answer, also after several tries.
             UsageError: there is no such bucket, or it may not be written to.
         """
-        import obstore
-
         with reached(f"{self.url}/{name}"):
             obstore.put(self._store, self._key(name), data, attributes={"Content-Type": content_type})
 
@@ -142,8 +141,6 @@ class Store:
         Raises:
             SourceUnavailable, UsageError: as `put`.
         """
-        import obstore
-
         with reached(f"{self.url}/{name}"):
             obstore.delete(self._store, self._key(name))
 
@@ -153,8 +150,6 @@ class Store:
         Raises:
             SourceUnavailable, UsageError: as `put`.
         """
-        import obstore
-
         with reached(f"{self.url}/{name}"), suppress(FileNotFoundError):
             return bytes(obstore.get(self._store, self._key(name)).bytes())
         return None
@@ -179,8 +174,6 @@ class Store:
             return next(names, None)
 
     def _names(self) -> Iterator[str]:
-        import obstore
-
         prefix = self._key("")
         for batch in obstore.list(self._store, prefix or None):
             yield from (entry["path"].removeprefix(prefix) for entry in batch)

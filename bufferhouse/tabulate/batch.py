@@ -238,9 +238,9 @@ def fault_of(step: str, error: Exception) -> Refusal:
     return Refusal(f"internal:{step}", "what this version can work with", told(error))
 
 
-def frame_of(table: str, columns: Sequence[Iterable]) -> pl.DataFrame:
-    """Return the columns of a table of COLUMNS, in its order and its types, as a frame."""
-    types = COLUMNS[table].items()
+def frame_of(table: str, columns: Iterable[Iterable]) -> pl.DataFrame:
+    """Return the columns of a table of raw, in its order and its types, as a frame."""
+    types = TABLES[table].types.items()
     return pl.DataFrame([_series(name, dtype, cells) for (name, dtype), cells in zip(types, columns, strict=True)])
 
 

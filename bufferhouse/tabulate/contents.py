@@ -41,9 +41,7 @@ def parse_contents(work: Iterable[tuple[Content, Mapping[str, bytes]]]) -> Parse
     middle = len(work) // 2
     one, other = parse_contents(work[:middle]), parse_contents(work[middle:])
     return ParsedContents(
-        merged([one.tables, other.tables]),
-        one.refusals | other.refusals,
-        one.signature_ids | other.signature_ids,
+        merged([one.tables, other.tables]), one.refusals | other.refusals, one.signature_ids | other.signature_ids
     )
 
 

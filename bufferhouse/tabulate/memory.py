@@ -19,8 +19,3 @@ def collector_paused() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-def collect_young() -> None:
-    """Let go the cycles that were made since the collector was paused; it walks over nothing older."""
-    gc.collect(1)

@@ -10,11 +10,10 @@ What the models compare is bounded by the values of a dump: a forged one could m
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from itertools import accumulate, chain, compress, count, repeat
+from itertools import accumulate, compress, count
 from operator import add
 
-from bufferhouse.dump.columns import Dumps
+from bufferhouse.dump.columns import Dumps, repeated
 
 Slot = tuple[int, int, int, int]
 """First and last position alive (both included), first byte, byte behind the last."""
@@ -44,18 +43,18 @@ def strict_overlaps(dumps: Dumps) -> list[bool]:
     ranges, values, rows = dumps.live_ranges, dumps.values, dumps.rows
     found = [False] * len(dumps.allocations.size_bytes)
     firsts = list(accumulate(rows["allocations"][:-1], initial=0))
-    owners = list(map(add, values.allocation_index, _repeated(firsts, rows["values"])))
+    owners = list(map(add, values.allocation_index, repeated(firsts, rows["values"])))
     # Most allocations hold one value with bytes in it, which shares them with none.
     counts = Counter(compress(owners, values.size_bytes))
     shared = {owner for owner, values_held in counts.items() if values_held > 1}
     if not shared:
         return found
-    keys = zip(_repeated(count(), rows["live_ranges"]), ranges.instruction, ranges.shape_index, strict=True)
+    keys = zip(repeated(count(), rows["live_ranges"]), ranges.instruction, ranges.shape_index, strict=True)
     spans = dict(zip(keys, zip(ranges.start_position, ranges.end_position, strict=True), strict=True))
     slots: dict[int, list[Slot]] = {owner: [] for owner in shared}
     for owner, number, name, index, offset, size in zip(
         owners,
-        _repeated(count(), rows["values"]),
+        repeated(count(), rows["values"]),
         values.instruction,
         values.shape_index,
         values.offset_bytes,
@@ -89,10 +88,6 @@ def _too_many_meetings(slots: list[Slot]) -> tuple[str, str] | None:
     starts = Counter(start for start, _, _, _ in slots)
     pairs = sum(starts[end] for _, end, _, _ in slots)
     return None if pairs <= most else (f"at most {most} pairs of values that meet at an instant", str(pairs))
-
-
-def _repeated(numbers: Iterable[int], counts: Iterable[int]) -> Iterator[int]:
-    return chain.from_iterable(map(repeat, numbers, counts))
 
 
 def overlaps(slots: list[Slot]) -> bool:

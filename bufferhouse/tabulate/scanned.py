@@ -5,7 +5,7 @@ numbers until the frames are made. Python looks at each distinct shape, and at t
 common form: what they say is for `instruction_text.read` to tell.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,12 +18,11 @@ from bufferhouse.dump.identity import Content, key_of
 from bufferhouse.dump.native import Columns, Scanner
 from bufferhouse.tabulate.batch import COLUMNS, Batch, frame_of
 from bufferhouse.tabulate.shape import Shape, ShapeError, parse_shape
-from bufferhouse.tabulate.tabulator import entry_signatures, shape_columns
+from bufferhouse.tabulate.tabulator import NO_LOAD, entry_signatures, file_columns, shape_columns
 
 _USES_STATES = pl.Series(["empty", "listed", "uninitialized"])
 _PEAK_FORMS = (None, "name", "indexed", "cumulative")
 _NONE_FORMS = (None, "empty", "none")
-_NO_LOAD = 0  # whoever loads a batch numbers its dumps
 
 
 class Scanned:
@@ -79,7 +78,7 @@ class Scanned:
         live_range_states = ["unbounded" if is_so else "present" for is_so in columns["dumps.is_unbounded"]]
         return [
             columns["dumps.dump_id"], [content.sha256 for content in self.contents],
-            [sum(sizes.values()) for sizes in self.sizes], [_NO_LOAD] * len(states), signature_ids, signatures,
+            [sum(sizes.values()) for sizes in self.sizes], [NO_LOAD] * len(states), signature_ids, signatures,
             ["split" if split else "combined" for split in columns["dumps.is_split"]], ["utf-8"] * len(states), states,
             live_range_states, columns["dumps.total_bytes"], columns["dumps.total_human"],
             columns["dumps.max_position"], columns["dumps.reported_peak_position"], columns["dumps.has_pointers"],
@@ -88,18 +87,14 @@ class Scanned:
             [_NONE_FORMS[form] for form in columns.numbers("dumps.none_form")], columns["dumps.stack_trace"],
         ]  # fmt: skip
 
-    def _dump_files(self, columns: "_Columns") -> list:
+    def _dump_files(self, columns: "_Columns") -> Sequence:
         roles = ("allocations", "values", "live_range")
-        rows = []
-        for content, sizes, *counts in zip(
-            self.contents, self.sizes, *(columns[f"dumps.trailing_{role}"] for role in roles), strict=True
-        ):
-            if len(sizes) == 1:
-                rows.append((content.dump_id, "combined", content.sha256, sizes["combined"], counts[-1]))
-                continue
-            for role, count in zip(roles, counts, strict=True):
-                rows.append((content.dump_id, role, content.file_sha256[role], sizes[role], count))
-        return list(zip(*rows, strict=True)) or [()] * len(COLUMNS["dump_files"])
+        counts = zip(*(columns[f"dumps.trailing_{role}"] for role in roles), strict=True)
+        newlines = [
+            {"combined": of_dump[-1]} if len(sizes) == 1 else dict(zip(roles, of_dump, strict=True))
+            for sizes, of_dump in zip(self.sizes, counts, strict=True)
+        ]
+        return file_columns(self.contents, self.sizes, newlines)
 
     def _hlo_values(self, columns: "_Columns") -> list:
         shape_ids = columns["hlo_values.shape_id"]
@@ -163,7 +158,7 @@ class _Columns:
         self._texts: dict[str, pl.Series] = {}
 
     def __getitem__(self, name: str) -> pl.Series:
-        kind = self.found.columns[name].kind
+        kind, _ = self.found.columns[name]
         if kind == "word":
             column = name.partition(".")[2]
             return self.texts(_LISTS.get(column, column)).gather(self.numbers(name))
@@ -175,13 +170,13 @@ class _Columns:
 
     def arrow(self, name: str) -> pa.Array:
         """Return the numbers of a column, null where nothing is printed."""
-        kind, address, rows, bits, absent = self.found.columns[name]
+        kind, cells = self.found.columns[name]
         dtype, width = _KINDS[kind]
-        if not rows:
+        if not cells.rows:
             return pa.nulls(0, dtype)
-        return pa.Array.from_buffers(
-            dtype, rows, [bits and self._buffer(bits, (rows + 7) // 8), self._buffer(address, rows * width)], absent
-        )
+        bits = cells.bits and self._buffer(cells.bits, (cells.rows + 7) // 8)
+        buffers = [bits, self._buffer(cells.address, cells.rows * width)]
+        return pa.Array.from_buffers(dtype, cells.rows, buffers, cells.absent)
 
     def texts(self, name: str) -> pl.Series:
         """Return the distinct texts of a list, in the order of their numbers."""

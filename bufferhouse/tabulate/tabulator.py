@@ -14,20 +14,12 @@ import polars as pl
 import pyarrow as pa
 
 from bufferhouse.dump import Dump
-from bufferhouse.dump.columns import Dumps, parts
+from bufferhouse.dump.columns import Dumps, parts, repeated
 from bufferhouse.dump.identity import Content, key_of
 from bufferhouse.dump.instruction_text import AttributeColumns, read
 from bufferhouse.tabulate.batch import COLUMNS, Batch, frame_of
 from bufferhouse.tabulate.overlap import strict_overlaps
-from bufferhouse.tabulate.shape import (
-    Shape,
-    ShapeError,
-    leaves,
-    parse_shape,
-    remembered,
-    subshape,
-    without_layout,
-)
+from bufferhouse.tabulate.shape import Shape, ShapeError, leaves, parse_shape, remembered, subshape, without_layout
 
 
 def entry_signatures(dumps: Dumps) -> Iterator[str]:
@@ -111,7 +103,7 @@ def _index(printed: str) -> tuple[int, ...]:
 
 Columns = Sequence[Iterable]
 """The cells of a table in the order of its columns."""
-_NO_LOAD = 0  # whoever loads a batch, or has it loaded, numbers its dumps
+NO_LOAD = 0  # whoever loads a batch, or has it loaded, numbers its dumps
 
 
 @dataclass(slots=True)
@@ -242,7 +234,7 @@ class Tabulator:
         names = interned(self.dumps, said, texts)
         columns = {
             "dumps": _transposed("dumps", self._dump_rows()),
-            "dump_files": _transposed("dump_files", self._file_rows()),
+            "dump_files": file_columns(self.contents, self.sizes, [f.trailing_newlines for f in self.dumps.facts]),
             "allocations": self._allocations(),
             "hlo_values": self._hlo_values(names, texts),
             "cross_color_values": self._cross_color_values(),
@@ -275,7 +267,7 @@ class Tabulator:
 
     def _keys(self, counts: Iterable[int]) -> list[int]:
         """Return dump ids, each as often as its count says."""
-        return list(chain.from_iterable(map(repeat, [content.dump_id for content in self.contents], counts)))
+        return list(repeated([content.dump_id for content in self.contents], counts))
 
     def _allocations(self) -> Columns:
         a, counts = self.dumps.allocations, self.dumps.rows["allocations"]
@@ -320,7 +312,7 @@ class Tabulator:
 
     def _owned(self, table: str, counts: list[int]) -> Columns:
         """Return the keys of a list that belongs to a value: dump, value, place in the list."""
-        owners = chain.from_iterable(map(repeat, self.dumps.values.value_id, counts))
+        owners = repeated(self.dumps.values.value_id, counts)
         return self._keys(self.dumps.rows[table]), owners, _ordinals(counts)
 
     def _instructions(self, names: Names) -> Columns:
@@ -354,7 +346,7 @@ class Tabulator:
         a = self.dumps.allocations
         return [
             (
-                content.dump_id, content.sha256, sum(sizes.values()), _NO_LOAD, signature_id, signature,
+                content.dump_id, content.sha256, sum(sizes.values()), NO_LOAD, signature_id, signature,
                 f.file_layout, f.text_encoding, "present" if f.has_used_values else "absent", f.live_range_state,
                 f.total_bytes, f.total_human, f.max_position, f.reported_peak_position,
                 pointers.count(None) < len(pointers), pages.count(None) < len(pages), f.is_glued,
@@ -366,19 +358,17 @@ class Tabulator:
             )
         ]  # fmt: skip
 
-    def _file_rows(self) -> list[tuple]:
-        rows = []
-        for content, sizes, facts in zip(self.contents, self.sizes, self.dumps.facts, strict=True):
-            if len(facts.trailing_newlines) == 1:
-                [(role, count)] = facts.trailing_newlines.items()
-                rows.append((content.dump_id, role, content.sha256, sum(sizes.values()), count))
-                continue
-            hashes = content.file_sha256
-            rows += [
-                (content.dump_id, role, hashes[role], sizes[role], count)
-                for role, count in facts.trailing_newlines.items()
-            ]
-        return rows
+
+def file_columns(
+    contents: Sequence[Content], sizes: Sequence[Mapping[str, int]], newlines: Iterable[Mapping[str, int]]
+) -> Columns:
+    """Return the columns of the table of files, whose bytes and trailing newlines are given by role."""
+    rows = [
+        (content.dump_id, role, content.file_sha256[role], bytes_of[role], count)
+        for content, bytes_of, counts in zip(contents, sizes, newlines, strict=True)
+        for role, count in counts.items()
+    ]
+    return _transposed("dump_files", rows)
 
 
 def shape_columns(shapes: Sequence[Shape]) -> Columns:

@@ -107,7 +107,8 @@ class FileAddress(Address):
     @property
     def lock(self) -> Path:
         """Return where the writer's lock lies."""
-        return self._beside(".lock")
+        file = self.file
+        return file.with_name(f"{file.name}.lock")
 
     @property
     def log(self) -> Path:
@@ -142,10 +143,6 @@ class FileAddress(Address):
     @property
     def key(self) -> str:
         return str(self.file.absolute())
-
-    def _beside(self, suffix: str) -> Path:
-        file = self.file
-        return file.with_name(file.name + suffix)
 
     def with_data_path(self, data_path: str | None) -> "FileAddress":
         if data_path is not None:
@@ -305,10 +302,7 @@ class LakeAddress(Address):
 
 
 def address_of(
-    given: str | os.PathLike | Address | None,
-    *,
-    meant: Callable[[str], str] = str,
-    data_path: str | None = None,
+    given: str | os.PathLike | Address | None, *, meant: Callable[[str], str] = str, data_path: str | None = None
 ) -> Address:
     """Return where a warehouse is: a lake where the text begins with `ducklake:`, else a file.
 

@@ -1,20 +1,19 @@
 """Whether a proto says what the text beside it says: the same allocations, and the same slots of the same values."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, repeat
+from itertools import chain
 
 import duckdb
 import polars as pl
 
-from bufferhouse.tabulate.batch import Batch, Proto, Sighting
+from bufferhouse.dump.columns import repeated
+from bufferhouse.tabulate.batch import COLUMNS, Batch, Proto, Sighting
 
-_ALLOCATIONS = {
-    "size_bytes": pl.Int64, "memory_space": pl.Int64, "is_constant": pl.Boolean, "is_thread_local": pl.Boolean,
-    "is_maybe_live_out": pl.Boolean, "parameter_number": pl.Int64, "parameter_shape_index": pl.String,
-}  # fmt: skip
-_SLOTS = {
-    "allocation_index": pl.Int64, "offset_bytes": pl.Int64, "size_bytes": pl.Int64, "memory_space": pl.Int64,
-}  # fmt: skip
+_ALLOCATIONS = (
+    "size_bytes", "memory_space", "is_constant", "is_thread_local", "is_maybe_live_out", "parameter_number",
+    "parameter_shape_index",
+)  # fmt: skip
+_SLOTS = ("allocation_index", "offset_bytes", "size_bytes", "memory_space")
 _TABLES = {"allocations": ("allocation_index", _ALLOCATIONS), "hlo_values": ("value_id", _SLOTS)}
 _WORDS = {"allocations": "allocation", "hlo_values": "value"}
 
@@ -47,17 +46,13 @@ def _found(table: str, given: Sequence[tuple[int, Proto]]) -> pl.DataFrame:
     keys = map(range, counts) if table == "allocations" else [part.value_id for part in parts]
     return pl.DataFrame(
         {
-            "number": _repeated(range(len(given)), counts),
-            "dump_id": _repeated([dump_id for dump_id, _ in given], counts),
+            "number": list(repeated(range(len(given)), counts)),
+            "dump_id": list(repeated([dump_id for dump_id, _ in given], counts)),
             key: list(chain.from_iterable(keys)),
             **{name: list(chain.from_iterable([getattr(part, name) for part in parts])) for name in columns},
         },
-        schema={"number": pl.Int64, "dump_id": pl.Int64, key: pl.Int64, **columns},
+        schema={"number": pl.Int64, **{name: COLUMNS[table][name] for name in ("dump_id", key, *columns)}},
     )
-
-
-def _repeated(numbers: Iterable[int], counts: Iterable[int]) -> list[int]:
-    return list(chain.from_iterable(map(repeat, numbers, counts)))
 
 
 def _stored(con: duckdb.DuckDBPyConnection, new: Batch, table: str, dump_ids: list[int]) -> pl.DataFrame:

@@ -21,11 +21,7 @@ _ROWS = 100_000  # of a piece that lies in memory
 
 
 def copy_warehouse(
-    source: Place,
-    target: Place,
-    *,
-    wait: float = 0.0,
-    progress: Callable[[int, int], None] | None = None,
+    source: Place, target: Place, *, wait: float = 0.0, progress: Callable[[int, int], None] | None = None
 ) -> dict[str, int]:
     """Copy every table to a warehouse that has no rows, made if need be; return the rows by table.
 

@@ -11,24 +11,22 @@ import pyarrow as pa
 from bufferhouse.dump.identity import SUFFIXES, dump_of_proto, facts_of_name, is_proto
 from bufferhouse.engine.sql import registered, streamed
 from bufferhouse.sources.compression import plain_name
-from bufferhouse.tabulate.batch import Sighting
+from bufferhouse.tabulate.batch import Sighting, frame_of
 from bufferhouse.warehouse.runs import run_ids
 from bufferhouse.warehouse.stored_sets import SETS, Columns
 from bufferhouse.warehouse.warehouse import Warehouse
-from schemas import OBSERVATIONS, TABLES
+from schemas import OBSERVATIONS
 
 # Soft rules about the files of a dump and those beside it, by their names in marts.warnings.
 UNREADABLE = "stack_frames_readable"
 INCOMPLETE = "split_files_complete"
 
-_SIGHTINGS = {
-    "number": pl.Int64, "run_id": pl.Int64, "relative_path": pl.String, "dump_id": pl.Int64, "size_bytes": pl.Int64,
-    "mtime_ns": pl.Int64, "has_module_text": pl.Boolean, "module_text_size_bytes": pl.Int64,
-    "module_text_mtime_ns": pl.Int64, "stack_frames_id": pl.Int64, "stack_frames_fault": pl.String,
-    "did_not_fit": pl.Boolean, "has_compile_flags": pl.Boolean, "compile_flags_ids": pl.List(pl.Int64),
-    "compile_flags_size_bytes": pl.Int64, "compile_flags_mtime_ns": pl.Int64, "compile_flags_fault": pl.String,
-    "has_proto": pl.Boolean, "proto_size_bytes": pl.Int64, "proto_mtime_ns": pl.Int64,
-}  # fmt: skip
+_COMPARED = (
+    "run_id", "relative_path", "dump_id", "source_size_bytes", "source_mtime_ns", "did_not_fit",
+    "module_text_size_bytes", "module_text_mtime_ns", "stack_frames_id", "stack_frames_fault",
+    "compile_flags_ids", "compile_flags_size_bytes", "compile_flags_mtime_ns", "compile_flags_fault",
+    "proto_size_bytes", "proto_mtime_ns",
+)  # fmt: skip
 
 
 def faults_of(sightings: Iterable[Sighting]) -> list[str]:
@@ -80,31 +78,31 @@ def unseen(warehouse: Warehouse, sightings: list[Sighting]) -> tuple[list[Sighti
             return sightings, 0
     rows = [
         (
-            i, told[s.run_name], s.relative_path, s.content.dump_id, s.size_bytes, s.mtime_ns,
-            s.module_text is not None and s.module_text.size_bytes is not None, *_of_module_text(s), s.did_not_fit,
-            s.compile_flags is not None and s.compile_flags.size_bytes is not None, *_of_compile_flags(s),
-            s.proto is not None and s.proto.size_bytes is not None, *_of_proto(s)[:2],
+            i, told[s.run_name], s.relative_path, s.content.dump_id, s.size_bytes, s.mtime_ns, s.did_not_fit,
+            *_of_module_text(s), *_of_compile_flags(s), *_of_proto(s)[:2],
         )
         for i, s in of_known_runs
     ]  # fmt: skip
-    with streamed(con, "sightings", pl.DataFrame(rows, schema=_SIGHTINGS, orient="row")):
+    types = {"number": pl.Int64, **{name: OBSERVATIONS.types[name] for name in _COMPARED}}
+    with streamed(con, "sightings", pl.DataFrame(rows, schema=types, orient="row")):
         again = con.execute(
             "SELECT s.number FROM sightings AS s SEMI JOIN ("
             f" SELECT o.* FROM staging.observations AS o WHERE {of_these_runs}"
             " AND (o.run_id, o.relative_path) NOT IN (SELECT (run_id, relative_path) FROM raw.rejects"
             " WHERE state = 'open')) AS o"
             " ON s.run_id = o.run_id AND s.relative_path = o.relative_path AND s.dump_id = o.dump_id"
-            " AND s.size_bytes = o.source_size_bytes AND s.mtime_ns IS NOT DISTINCT FROM o.source_mtime_ns"
-            " AND (NOT s.has_module_text OR (s.module_text_size_bytes IS NOT DISTINCT FROM o.module_text_size_bytes"
+            " AND s.source_size_bytes = o.source_size_bytes"
+            " AND s.source_mtime_ns IS NOT DISTINCT FROM o.source_mtime_ns"
+            " AND (s.module_text_size_bytes IS NULL OR (s.module_text_size_bytes = o.module_text_size_bytes"
             " AND s.module_text_mtime_ns IS NOT DISTINCT FROM o.module_text_mtime_ns"
             " AND s.stack_frames_id IS NOT DISTINCT FROM o.stack_frames_id"
             " AND s.stack_frames_fault IS NOT DISTINCT FROM o.stack_frames_fault))"
             " AND (s.did_not_fit IS NULL OR o.did_not_fit)"
-            " AND (NOT s.has_compile_flags OR (s.compile_flags_ids IS NOT DISTINCT FROM o.compile_flags_ids"
-            " AND s.compile_flags_size_bytes IS NOT DISTINCT FROM o.compile_flags_size_bytes"
+            " AND (s.compile_flags_size_bytes IS NULL OR (s.compile_flags_size_bytes = o.compile_flags_size_bytes"
+            " AND s.compile_flags_ids IS NOT DISTINCT FROM o.compile_flags_ids"
             " AND s.compile_flags_mtime_ns IS NOT DISTINCT FROM o.compile_flags_mtime_ns"
             " AND s.compile_flags_fault IS NOT DISTINCT FROM o.compile_flags_fault))"
-            " AND (NOT s.has_proto OR (s.proto_size_bytes IS NOT DISTINCT FROM o.proto_size_bytes"
+            " AND (s.proto_size_bytes IS NULL OR (s.proto_size_bytes = o.proto_size_bytes"
             " AND s.proto_mtime_ns IS NOT DISTINCT FROM o.proto_mtime_ns))"
         ).fetchall()
     are_told = {number for (number,) in again}
@@ -278,24 +276,19 @@ def _add_unseen(warehouse: Warehouse, table: str, sets: dict[int, Sequence[tuple
     if not sets:
         return 0
     keys = [array("q", [key]) * len(columns[0]) for key, columns in sets.items()]
-    return _insert(warehouse, table, _frame(table, map(_joined, (keys, *zip(*sets.values(), strict=True)))))
+    return _insert(warehouse, table, frame_of(table, map(_joined, (keys, *zip(*sets.values(), strict=True)))))
 
 
-def _joined(parts: Sequence[array | list]) -> pa.Array | list:
+def _joined(parts: Sequence[array | list]) -> pl.Series | list:
     if not isinstance(parts[0], array):
         return list(chain.from_iterable(parts))
     cells = b"".join(parts)
-    return pa.Array.from_buffers(pa.int64(), len(cells) // 8, [None, pa.py_buffer(cells)])
+    return pl.Series(pa.Array.from_buffers(pa.int64(), len(cells) // 8, [None, pa.py_buffer(cells)]))
 
 
 def insert(warehouse: Warehouse, table: str, rows: Sequence[tuple]) -> int:
     """Add rows to a table of raw, cells in the order of its contract; return how many."""
-    return _insert(warehouse, table, _frame(table, map(list, zip(*rows, strict=True)))) if rows else 0
-
-
-def _frame(table: str, columns: Iterable[list | pa.Array]) -> pl.DataFrame:
-    types = TABLES[table].types.items()
-    return pl.DataFrame([pl.Series(name, cells, dtype) for (name, dtype), cells in zip(types, columns, strict=True)])
+    return _insert(warehouse, table, frame_of(table, zip(*rows, strict=True))) if rows else 0
 
 
 def _insert(warehouse: Warehouse, table: str, frame: pl.DataFrame) -> int:

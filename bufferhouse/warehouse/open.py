@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 
 from bufferhouse.engine.connection import close
-from bufferhouse.errors import WarehouseError, outdated
+from bufferhouse.errors import outdated
 from bufferhouse.models import build
 from bufferhouse.paths import MODELS
 from bufferhouse.warehouse.address import Address, LakeAddress, address_of
@@ -62,18 +62,14 @@ def reading(place: Place, *, wait: float = 0.0, is_long: bool = False) -> Iterat
     try:
         yield warehouse
     except duckdb.Error as error:
-        if told := warehouse.told(error) or _outdated(warehouse.con, error):
+        if told := warehouse.told(error):
             raise told from error
+        is_lacking = isinstance(error, duckdb.CatalogException | duckdb.BinderException)
+        if is_lacking and not build.is_current(warehouse.con, MODELS):
+            raise outdated(error) from error
         raise
     finally:
         close(warehouse.con)
-
-
-def _outdated(con: duckdb.DuckDBPyConnection, error: duckdb.Error) -> WarehouseError | None:
-    """Return the error to raise where the models are those of another version, and lack what is read; else None."""
-    if not isinstance(error, duckdb.CatalogException | duckdb.BinderException) or build.is_current(con, MODELS):
-        return None
-    return outdated(error)
 
 
 def exists(place: Place) -> bool:

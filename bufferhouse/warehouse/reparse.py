@@ -29,18 +29,6 @@ class Reparsed:
     refused: list[str] = field(default_factory=list)
 
 
-def outdated(con: duckdb.DuckDBPyConnection, *, every: bool = False) -> list[int]:
-    """Return the dumps that another version parsed, or all of them."""
-    rows = execute(
-        con,
-        "SELECT d.dump_id FROM raw.dumps AS d LEFT JOIN raw.loads AS l USING (load_id)"
-        " WHERE $every OR l.parser_version IS DISTINCT FROM $version ORDER BY d.rowid",
-        every=every,
-        version=__version__,
-    ).fetchall()
-    return [dump_id for (dump_id,) in rows]
-
-
 def dumps_of(
     con: duckdb.DuckDBPyConnection,
     *,
@@ -49,7 +37,7 @@ def dumps_of(
     until: datetime | None = None,
     outdated_only: bool = False,
 ) -> list[int]:
-    """Return the dumps that some runs have seen, or runs that started from `since` on and before `until`.
+    """Return the dumps that some runs have seen, or runs that started from `since` on and before `until`; else all.
 
     `outdated_only` leaves out what the parser of today has parsed. Moments without a time zone are UTC.
 
@@ -60,10 +48,11 @@ def dumps_of(
         con,
         "SELECT d.dump_id FROM raw.dumps AS d LEFT JOIN raw.loads AS l USING (load_id)"
         " WHERE (NOT $outdated_only OR l.parser_version IS DISTINCT FROM $version)"
-        " AND d.dump_id IN (SELECT o.dump_id FROM raw.observations AS o JOIN raw.runs AS r USING (run_id)"
+        " AND ($of_any OR d.dump_id IN (SELECT o.dump_id FROM raw.observations AS o JOIN raw.runs AS r USING (run_id)"
         "   WHERE (len($runs) = 0 OR list_contains(CAST($runs AS BIGINT[]), r.run_id))"
         "   AND r.started_at >= COALESCE($since, r.started_at)"
-        "   AND ($until IS NULL OR r.started_at < $until)) ORDER BY d.rowid",
+        "   AND ($until IS NULL OR r.started_at < $until))) ORDER BY d.rowid",
+        of_any=not runs and since is None and until is None,
         outdated_only=outdated_only,
         version=__version__,
         runs=[find(con, name).run_id for name in runs],

@@ -5,13 +5,14 @@ text the file itself is kept.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import groupby, islice
 
 import duckdb
 import polars as pl
 
 from bufferhouse.dump import Dump, render
+from bufferhouse.dump.columns import Facts
 from bufferhouse.dump.identity import Content, content_of
 from bufferhouse.engine.sql import registered, streamed
 from bufferhouse.tabulate.batch import COLUMNS, SHAPE_COLUMNS
@@ -107,29 +108,22 @@ def _taker(frame: pl.DataFrame) -> Callable[[int], dict[str, list]]:
     return take
 
 
-# What a dump and its row call by one name, and keep in one way.
-_FACTS = (
-    "file_layout", "text_encoding", "total_bytes", "total_human", "none_form", "has_instruction_texts",
-    "has_instruction_space", "is_glued", "live_range_state", "max_position", "reported_peak_position", "peak_form",
-    "stack_trace",
-)  # fmt: skip
-
-
 def _by(rows: Mapping[str, list] | pl.DataFrame, key: str, value: str) -> dict:
     """Return one column by another."""
     return dict(zip(rows[key], rows[value], strict=True))
 
 
-def _take(part: object, rows: Mapping[str, list], *names: str) -> None:
-    """Fill the columns of a part of a dump that are stored as they are."""
-    for name in names:
-        setattr(part, name, rows[name])
+def _take(part: object, rows: Mapping[str, list]) -> None:
+    """Fill the columns of a part of a dump that are stored as they are: they have the same names there."""
+    for column in fields(part):
+        if column.name in rows:
+            setattr(part, column.name, rows[column.name])
 
 
 def _dump(rows: Mapping[str, dict[str, list]], shapes: Mapping[int, str]) -> Dump:
     head = {name: cells[0] for name, cells in rows["dumps"].items()}
     dump = Dump(
-        **{name: head[name] for name in _FACTS},
+        **{fact.name: head[fact.name] for fact in fields(Facts) if fact.name in head},
         has_used_values=head["used_values_state"] == "present",
         trailing_newlines=_by(rows["dump_files"], "role", "trailing_newlines"),
     )
@@ -143,10 +137,7 @@ def _dump(rows: Mapping[str, dict[str, list]], shapes: Mapping[int, str]) -> Dum
 
 def _allocations(dump: Dump, rows: dict[str, list], shapes: Mapping[int, str]) -> None:
     a = dump.allocations
-    _take(
-        a, rows, "size_bytes", "memory_space", "page", "pointer", "parameter_number", "parameter_shape_index",
-        "is_constant", "is_thread_local", "is_maybe_live_out",
-    )  # fmt: skip
+    _take(a, rows)
     a.parameter_shape = [None if i is None else shapes[i] for i in rows["parameter_shape_id"]]
     a.output_shape = [None if i is None else shapes[i] for i in rows["output_shape_id"]]
 
@@ -155,13 +146,11 @@ def _values(
     dump: Dump, rows: Mapping[str, dict[str, list]], shapes: Mapping[int, str], names: Mapping[int, str]
 ) -> None:
     v, stored = dump.values, rows["hlo_values"]
-    _take(
-        v, stored, "value_id", "shape_index", "is_phi", "memory_space", "allocation_index", "size_bytes", "offset_bytes"
-    )
+    _take(v, stored)
     v.instruction = [names[i] for i in stored["instruction_id"]]
     v.shape = [shapes[i] for i in stored["shape_id"]]
-    if dump.has_used_values:
-        v.uses_state = stored["uses_state"]
+    if not dump.has_used_values:
+        v.uses_state = []
     if dump.has_instruction_texts:
         texts = _by(rows["instruction_texts"], "instruction_text_id", "instruction_text")
         v.instruction_text = [texts[i] for i in stored["instruction_text_id"]]
@@ -173,9 +162,9 @@ def _lists(dump: Dump, rows: Mapping[str, dict[str, list]], names: Mapping[int, 
         _positions(dump, rows["further_positions"], names)
         dump.uses.count = _counts(v.value_id, u["value_id"])
     dump.uses.instruction = [names[i] for i in u["instruction_id"]]
-    _take(dump.uses, u, "operand_number", "operand_shape_index")
+    _take(dump.uses, u)
     places = {value_id: row for row, value_id in enumerate(v.value_id)}
-    _take(dump.cross_color_values, c, "allocation_index", "memory_space")
+    _take(dump.cross_color_values, c)
     dump.cross_color_values.value_row = [places[i] for i in c["value_id"]]
 
 
@@ -201,9 +190,9 @@ def _live_range(dump: Dump, rows: Mapping[str, dict[str, list]], names: Mapping[
     schedule = zip(rows["instructions"]["schedule_position"], rows["instructions"]["instruction_name"], strict=True)
     dump.schedule = [name for _, name in sorted(line for line in schedule if line[0] is not None)]
     dump.live_ranges.instruction = [names[i] for i in r["instruction_id"]]
-    _take(dump.live_ranges, r, "shape_index", "start_position", "end_position")
+    _take(dump.live_ranges, r)
     dump.peak_buffers.instruction = [names[i] for i in k["instruction_id"]]
-    _take(dump.peak_buffers, k, "shape_index", "listed_bytes", "cumulative_bytes")
+    _take(dump.peak_buffers, k)
 
 
 def chunks(

@@ -76,7 +76,8 @@ def set_facts(warehouse: Warehouse, name: str, facts: dict[str, str]) -> str:
 
 def _set_facts(warehouse: Warehouse, name: str, facts: dict[str, str]) -> str:
     run = find(warehouse.con, name)
-    name, labels = run.run_name, labels_of(warehouse.con, run.run_id)
+    sql = f"SELECT labels FROM raw.runs WHERE run_id = {run.run_id}"
+    name, labels = run.run_name, json.loads(warehouse.con.execute(sql).fetchone()[0])
     changes: dict[str, object] = {}
     for key, value in facts.items():
         if key == "started_at" and not value:
@@ -105,26 +106,13 @@ def _set_facts(warehouse: Warehouse, name: str, facts: dict[str, str]) -> str:
     return name
 
 
-def labels_of(con: duckdb.DuckDBPyConnection, number: int) -> dict[str, object]:
-    """Return the labels of a run."""
-    return json.loads(con.execute(f"SELECT labels FROM raw.runs WHERE run_id = {number}").fetchone()[0])
-
-
 def pin(warehouse: Warehouse, names: Sequence[str], *, is_pinned: bool = True) -> list[str]:
     """Give runs the label that keeps them when old runs are removed, or take it away; return their names.
 
     Raises:
         UsageError: a word means no run, or several; nothing was changed.
     """
-    with warehouse.turn(), transaction(warehouse.con):
-        runs = [find(warehouse.con, name) for name in names]
-        for run in runs:
-            labels = labels_of(warehouse.con, run.run_id)
-            labels.pop(PINNED, None)
-            if is_pinned:
-                labels[PINNED] = "yes"
-            warehouse.change_run(run.run_name, {"labels": json.dumps(labels, sort_keys=True)})
-    return [run.run_name for run in runs]
+    return _label(warehouse, names, PINNED, "yes" if is_pinned else "")
 
 
 def complete_runs(warehouse: Warehouse, runs: Mapping[str, Run | None]) -> dict[str, int]:
@@ -192,12 +180,12 @@ def complete(warehouse: Warehouse, names: Sequence[str]) -> list[str]:
     Raises:
         UsageError: there is no run of one of the names.
     """
-    text = datetime.now(UTC).isoformat(timespec="seconds")
+    return _label(warehouse, names, COMPLETED, datetime.now(UTC).isoformat(timespec="seconds"))
+
+
+def _label(warehouse: Warehouse, names: Sequence[str], label: str, value: str) -> list[str]:
     with warehouse.turn(), transaction(warehouse.con):
-        found = [find(warehouse.con, name).run_name for name in names]
-        for name in found:
-            _set_facts(warehouse, name, {f"{_LABEL}{COMPLETED}": text})
-    return found
+        return [_set_facts(warehouse, name, {_LABEL + label: value}) for name in names]
 
 
 def declared_complete(con: duckdb.DuckDBPyConnection) -> set[str]:

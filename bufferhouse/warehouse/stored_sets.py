@@ -23,22 +23,20 @@ class StoredSet(NamedTuple):
     """
 
     used: str
-    is_by_columns: bool
+    is_by_columns: bool = False
 
     def key(self, rows: Sequence[tuple]) -> int:
         """Return the key of a set by its rows, in their order."""
         return key_of_columns(list(zip(*rows, strict=True))) if self.is_by_columns else key_of_rows(rows)
 
 
-_USED = {
-    "stack_frames": "stack_frames_id",
-    "donations": "donations_id",
-    "compile_flags": "unnest(compile_flags_ids)",
-    "heap_events": "heap_events_id",
-    "alias_sets": "alias_sets_id",
+SETS = {
+    "stack_frames": StoredSet("stack_frames_id"),
+    "donations": StoredSet("donations_id"),
+    "compile_flags": StoredSet("unnest(compile_flags_ids)"),
+    "heap_events": StoredSet("heap_events_id", is_by_columns=True),
+    "alias_sets": StoredSet("alias_sets_id", is_by_columns=True),
 }
-_BY_COLUMNS = ("heap_events", "alias_sets")
-SETS = {table: StoredSet(used, table in _BY_COLUMNS) for table, used in _USED.items()}
 
 
 def key_of_rows(rows: Sequence[tuple]) -> int:

@@ -41,10 +41,7 @@ def chosen_dumps(con: duckdb.DuckDBPyConnection, *, sample: int | None = None, r
 
 
 def verify(
-    con: duckdb.DuckDBPyConnection,
-    dump_ids: list[int],
-    *,
-    progress: Callable[[int, int], None] | None = None,
+    con: duckdb.DuckDBPyConnection, dump_ids: list[int], *, progress: Callable[[int, int], None] | None = None
 ) -> list[Fault]:
     """Prove the rows of some dumps; return what does not hold, at most one fault a dump."""
     faults = _stored_twice(con, dump_ids)

@@ -48,10 +48,7 @@ def _differences(
 ) -> list[Fault]:
     con = warehouse.con
     faults = []
-    with (
-        batch_catalog(warehouse, frames, built=built),
-        registered(con, "chosen", frames["dumps"].select("dump_id")),
-    ):
+    with batch_catalog(warehouse, frames, built=built), registered(con, "chosen", frames["dumps"].select("dump_id")):
         for name in names:
             cells = ", ".join(map(identifier, column_types(con, name)))
             # Equal rows are one group: how many more of them there should be. Each side is read once.

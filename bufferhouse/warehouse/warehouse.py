@@ -15,6 +15,7 @@ import duckdb
 from bufferhouse.engine.faults import damage, no_space
 from bufferhouse.engine.sql import execute, streamed
 from bufferhouse.models.build import Progress
+from bufferhouse.version import __version__
 from bufferhouse.warehouse.address import Address
 
 if TYPE_CHECKING:  # frames, which a reader does without
@@ -256,9 +257,7 @@ class Warehouse(ABC):
             ).fetchall()
         return {dump_id: (sha256, signature_id) for dump_id, sha256, signature_id in rows}
 
-    def known_refusals(
-        self, hashes: Iterable[str], parser_version: str, *, of_contents: bool = False
-    ) -> set[tuple[str, str, str]]:
+    def known_refusals(self, hashes: Iterable[str], *, of_contents: bool = False) -> set[tuple[str, str, str]]:
         """Return run name, relative path and SHA-256 of open refusals that this parser has already spoken.
 
         Those `of_contents` are not of data that did not decompress: under another name the same bytes may be a dump.
@@ -269,26 +268,24 @@ class Warehouse(ABC):
             " WHERE r.state = 'open' AND r.parser_version = $version"
             " AND r.sha256 IN (SELECT unnest(CAST($hashes AS VARCHAR[])))"
             " AND NOT ($of_contents AND r.rule = 'compression')",
-            version=parser_version,
+            version=__version__,
             of_contents=of_contents,
             hashes=list(set(hashes)),
         ).fetchall()
         return set(rows)
 
-    def known_files(
-        self, run_names: Iterable[str], parser_version: str
-    ) -> dict[tuple[str, str], tuple[int, int | None, bool]]:
-        """Return size, modification time and whether it was refused, as last seen, by run name and relative path."""
+    def known_files(self, run_names: Iterable[str]) -> dict[tuple[str, str], tuple[int, int | None]]:
+        """Return size and modification time of files, refused ones too, as last seen, by run name and relative path."""
         # The rows of one file come in the order of their loads: the last one stands.
         rows = execute(
             self.con,
             "WITH asked AS (SELECT run_id, run_name FROM raw.runs WHERE run_name IN (SELECT unnest($names::VARCHAR[])))"
-            " SELECT run_name, relative_path, source_size_bytes, source_mtime_ns, FALSE, load_id"
+            " SELECT run_name, relative_path, source_size_bytes, source_mtime_ns, load_id"
             " FROM raw.observations JOIN asked USING (run_id)"
-            " UNION ALL SELECT run_name, relative_path, source_size_bytes, source_mtime_ns, TRUE, load_id"
+            " UNION ALL SELECT run_name, relative_path, source_size_bytes, source_mtime_ns, load_id"
             " FROM raw.rejects JOIN asked USING (run_id)"
             " WHERE parser_version = $version AND state = 'open' ORDER BY load_id",
             names=list(run_names),
-            version=parser_version,
+            version=__version__,
         ).fetchall()
-        return {(run, path): (size, mtime, refused) for run, path, size, mtime, refused, _ in rows}
+        return {(run, path): (size, mtime) for run, path, size, mtime, _ in rows}

@@ -39,7 +39,7 @@ def of_path(number: int, *arguments: object) -> bool:
     return any(name_of(number) in str(getattr(one, "path", one)) for one in arguments)
 
 
-def of_place(number: int, _: object, entry: object) -> bool:
+def of_place(number: int, _: object, entry: object, *__: object) -> bool:
     return of_path(number, entry)
 
 
@@ -69,7 +69,7 @@ def of_sightings(number: int, _: object, sightings: list, *__: object) -> bool:
 
 # Where, of which arguments, and what comes of it: the rule of a reject, or None for a file that is unreadable.
 COMPRESSED = {
-    "bufferhouse.sources.discover._is_candidate": (of_path, None),
+    "bufferhouse.sources.discover._Finding._is_candidate": (of_place, None),
     "bufferhouse.sources.compression.opened": (of_path, None),
 }
 STEPS = {

@@ -9,7 +9,7 @@ import pytest
 
 from bufferhouse.version import __version__
 from bufferhouse.warehouse.open import writing
-from bufferhouse.warehouse.reparse import outdated, reparse
+from bufferhouse.warehouse.reparse import dumps_of, reparse
 from tests.command_line import call
 from tests.ingests import SUFFIX, ingest, write_dumps
 from tests.warehouses import counts, derived, rows
@@ -67,8 +67,8 @@ def test_each_batch_is_a_load_that_saw_no_file(few, monkeypatch):
     monkeypatch.setattr(restore, "CHUNK_DUMPS", 2)
     as_if_older(few)
     with writing(few) as warehouse:
-        ids = outdated(warehouse.con)
-        assert (5, []) == (reparse(warehouse, ids).count, outdated(warehouse.con))
+        ids = dumps_of(warehouse.con, outdated_only=True)
+        assert (5, []) == (reparse(warehouse, ids).count, dumps_of(warehouse.con, outdated_only=True))
     assert [(0, 2, 0, 0), (0, 2, 0, 0), (0, 1, 0, 0)] == rows(
         few,
         "SELECT seen_count, new_count, known_count, rejected_count FROM raw.loads WHERE parser_version = ?"
@@ -132,7 +132,7 @@ def test_a_dump_that_does_not_prove_itself_keeps_its_rows(few):
     assert summary["unreadable"][0].startswith(f"dump {dump_id}: renders to ")
     assert [(1, 1), (2, 4)] == rows(few, "SELECT load_id, COUNT(*) FROM raw.dumps GROUP BY load_id ORDER BY load_id")
     with writing(few) as warehouse:
-        assert [dump_id] == outdated(warehouse.con)
+        assert [dump_id] == dumps_of(warehouse.con, outdated_only=True)
 
 
 def test_a_dump_that_this_version_refuses_keeps_its_rows(few):
@@ -140,7 +140,7 @@ def test_a_dump_that_this_version_refuses_keeps_its_rows(few):
     before = derived(few)
     as_if_older(few)
     with writing(few) as warehouse:
-        ids = outdated(warehouse.con)
+        ids = dumps_of(warehouse.con, outdated_only=True)
         check = "SELECT dump_id, 'nothing' AS expected, 'it' AS found FROM raw.dumps WHERE dump_id IN ({}, {})"
         warehouse.con.execute(
             "UPDATE meta.models SET model_sql = ? WHERE model_name = 'checks.padding_closes'", [check.format(*ids[:2])]

@@ -17,7 +17,10 @@ FLAGS = ("-std=c11", "-O3", "-shared", "-fPIC", "-fvisibility=hidden")
 
 
 class Cells(ctypes.Structure):
-    """Where the cells of a column are, and the bits of those that hold something, if not all do."""
+    """Where the cells of a column are: numbers of 8 bytes, words of 4 or flags of one.
+
+    `bits` are those of the cells that hold something; None where all `rows` do, and none is absent.
+    """
 
     _fields_ = (
         ("address", ctypes.c_void_p),

@@ -11,16 +11,6 @@ from bufferhouse.dump.native.library import Cells, library
 KINDS = ("number", "optional", "word", "flag")
 
 
-class Column(NamedTuple):
-    """Cells in memory: numbers of 8 bytes, words of 4 or flags of one; `bits` is None where none of them is absent."""
-
-    kind: str
-    address: int | None
-    rows: int
-    bits: int | None
-    absent: int
-
-
 class Words(NamedTuple):
     """Distinct texts in memory: `count` + 1 ends of 8 bytes, of which the first is 0, and the UTF-8 that they cut."""
 
@@ -31,13 +21,13 @@ class Words(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """Where everything is that a scanner has read, by name: `table.column`, and lists of words.
+    """Where everything is that a scanner has read, by name: `table.column`, each with its kind, and lists of words.
 
     `owner` is the scanner, which must live as long as somebody looks there.
     """
 
     owner: "Scanner"
-    columns: dict[str, Column]
+    columns: dict[str, tuple[str, Cells]]
     words: dict[str, Words]
 
 
@@ -112,10 +102,7 @@ class Scanner:
         self._is_finished = True
         if not self._functions.scanner_finish(self._state, cells):
             raise MemoryError
-        columns = {
-            name: Column(kind, one.address, one.rows, one.bits, one.absent)
-            for (name, kind), one in zip(kinds.items(), cells, strict=True)
-        }
+        columns = {name: (kind, one) for (name, kind), one in zip(kinds.items(), cells, strict=True)}
         return Columns(self, columns, {name: self._where(number) for number, name in enumerate(self._words)})
 
     def _where(self, number: int) -> Words:

@@ -96,11 +96,12 @@ def _load_catalog(con: duckdb.DuckDBPyConnection, address: LakeAddress) -> None:
 
 def _attach_snapshot(con: duckdb.DuckDBPyConnection, address: LakeAddress, wait: float) -> None:
     """Attach the newest snapshot, whose files are read through a file system that cannot write."""
-    from bufferhouse.warehouse.lake import files
+    from bufferhouse.warehouse.lake.files import LakeFiles
     from bufferhouse.warehouse.lake.reader import reading_address
 
     target = reading_address(address)
-    read = files.register(con)
+    read = LakeFiles()
+    con.register_filesystem(read)
     options = ["READ_ONLY", f"DATA_PATH {quoted(ROOT)}", "OVERRIDE_DATA_PATH true"]
     # Not used at first: DuckLake reads all tables and views of a database that is in use.
     _attach(con, address, options, wait, target, is_used=False)

@@ -40,11 +40,7 @@ _PATTERN = "bufferhouse_pattern"
 
 
 def build_lake(
-    lake: Warehouse,
-    directory: Path = MODELS,
-    *,
-    force: bool = False,
-    progress: Progress | None = None,
+    lake: Warehouse, directory: Path = MODELS, *, force: bool = False, progress: Progress | None = None
 ) -> list[str]:
     """Build what changed, and compute stored models for loads that they have not; return what was built.
 
@@ -148,11 +144,7 @@ def _drop_others(con: duckdb.DuckDBPyConnection, wanted: Iterable[str]) -> None:
 
 
 def _fill(
-    lake: Warehouse,
-    known: list[Model],
-    deep: Mapping[str, str],
-    tables: Mapping[str, str],
-    progress: Progress | None,
+    lake: Warehouse, known: list[Model], deep: Mapping[str, str], tables: Mapping[str, str], progress: Progress | None
 ) -> None:
     """Compute models for the loads that their tables have not, each load in a transaction with the row that says so."""
     con = lake.con

@@ -11,12 +11,12 @@ import socket
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bufferhouse.dump.identity import key_of
 from bufferhouse.engine.connection import tries
 from bufferhouse.errors import WarehouseBusy, WarehouseInUse
-from bufferhouse.warehouse.lake.postgres import answering, connect
+from bufferhouse.warehouse.lake.postgres import answering, connect, unless_ended
 
 if TYPE_CHECKING:
     import psycopg
@@ -25,13 +25,6 @@ if TYPE_CHECKING:
 _WORKER_LOCK = 0x62756668
 _COMMIT_LOCK, _ALONE_LOCK = (0x62756669, 1), (0x62756669, 3)  # 2 and 4 are of bufferhouse.warehouse.lake.postgres
 _LEAST_WAIT_SECONDS = 10.0  # for workers that are only looking
-
-
-class Holder(NamedTuple):
-    """A worker that has claims another one waits for."""
-
-    host_name: str
-    process_id: int
 
 
 class Claims:
@@ -99,13 +92,11 @@ class Claims:
 
     def release(self, numbers: Iterable[int] | None = None) -> None:
         """Give claims back, all of them for None. Where the session has ended they are free without it."""
-        import psycopg
-
         given = set(self.held) if numbers is None else self.held.intersection(numbers)
         self.held -= given
         self.lost = set() if numbers is None else self.lost.difference(numbers)
         if given and self._con is not None:
-            with suppress(psycopg.OperationalError):
+            with unless_ended():
                 self._con.execute(
                     "DELETE FROM bufferhouse.claims WHERE worker_id = %s AND claim_id = ANY(%s)",
                     [self.worker_id, list(given)],
@@ -115,9 +106,9 @@ class Claims:
         """Return those of some numbers that living workers have claimed, other than this one."""
         return {number for (number,) in self._of_others("claim_id", numbers)}
 
-    def holders(self, numbers: Iterable[int]) -> list[Holder]:
-        """Return the workers that live and have one of these claims."""
-        return [Holder(*row) for row in self._of_others("DISTINCT host_name, process_id", numbers)]
+    def holders(self, numbers: Iterable[int]) -> list[tuple[str, int]]:
+        """Return host and process of the workers that live and have one of these claims."""
+        return self._of_others("DISTINCT host_name, process_id", numbers)
 
     def _of_others(self, cells: str, numbers: Iterable[int]) -> list[tuple]:
         with answering():
@@ -145,13 +136,10 @@ class Claims:
 
     def is_cut_off(self) -> bool:
         """Say whether the session has ended, which nobody may have noticed yet."""
-        import psycopg
-
-        try:
+        with unless_ended():
             self._con.execute("SELECT 1")
-        except psycopg.OperationalError:
-            return True
-        return False
+            return False
+        return True
 
     def token(self) -> str:
         """Return what one commit has to say of itself, as its extra information, to end all claims that are held.
@@ -191,8 +179,6 @@ class Claims:
         It spares tries: what keeps commits apart is the key of DuckLake's snapshots, and what keeps them right the
         fence. So it does no harm where the session ends in between.
         """
-        import psycopg
-
         asked = time.monotonic()
         with answering():
             con = self.session()
@@ -204,7 +190,7 @@ class Claims:
             yield
         finally:
             self.turn_seconds += time.monotonic() - begun
-            with suppress(psycopg.OperationalError):  # it ended with the session
+            with unless_ended():  # it ended with the session
                 self.conflicts += max(0, _attempt_count(con) - before - 1)
                 con.execute("SELECT pg_advisory_unlock(%s, %s)", _COMMIT_LOCK)
 
@@ -257,9 +243,7 @@ class Claims:
 
     @staticmethod
     def _let_others_come(con: "psycopg.Connection") -> None:
-        import psycopg
-
-        with suppress(psycopg.OperationalError):  # it ended with the session
+        with unless_ended():  # it ended with the session
             con.execute("SELECT pg_advisory_unlock(%s, %s)", _ALONE_LOCK)
             con.execute("SELECT pg_advisory_lock_shared(%s, %s)", _ALONE_LOCK)
 

@@ -8,10 +8,10 @@ import io
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, BinaryIO
 
-import duckdb
 from fsspec import AbstractFileSystem
 
 from bufferhouse.engine import faults
@@ -83,8 +83,6 @@ class LakeFiles(AbstractFileSystem):
 
     def modified(self, path: str) -> Any:
         """Return when a file was written: none is ever changed."""
-        from datetime import UTC, datetime
-
         return datetime.fromtimestamp(0, UTC)
 
     def glob(self, path: str, **options: Any) -> list[str]:
@@ -177,13 +175,6 @@ def _object(store: Any, key: str, size: int, place: str) -> _Ranges:
             return bytes(obstore.get_range(store, key, start=start, end=end))
 
     return _Ranges(size, fetched)
-
-
-def register(con: duckdb.DuckDBPyConnection) -> LakeFiles:
-    """Let a connection know such a file system, empty yet."""
-    files = LakeFiles()
-    con.register_filesystem(files)
-    return files
 
 
 def check_bucket(data_path: str) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -87,6 +87,11 @@ def answering() -> Iterator[None]:
         if faults.keeps_out(error):
             raise UsageError(f"PostgreSQL lets nobody in to the catalog of the lake: {reason}") from None
         raise WarehouseBusy(f"the catalog of the lake does not answer: {reason}; try again later") from None
+
+
+def unless_ended() -> suppress:
+    """Return a context that is left without a word where the session has ended."""
+    return suppress(psycopg_module().OperationalError)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import pytest
 from bufferhouse.warehouse.address import LakeAddress
 from bufferhouse.warehouse.lake.lake import Lake
 from bufferhouse.warehouse.open import writing
-from bufferhouse.warehouse.reparse import outdated, reparse
+from bufferhouse.warehouse.reparse import dumps_of, reparse
 from bufferhouse.warehouse.retention import prune, remove_runs
 from bufferhouse.warehouse.runs import pin, set_facts
 from bufferhouse.whatif.arenas import pack_arenas
@@ -83,7 +83,7 @@ def test_what_was_removed_meanwhile_is_not_written_again(address):
     after(
         address,
         lambda other: remove_runs(other, runs),
-        lambda worker: reparse(worker, outdated(worker.con, every=True)),
+        lambda worker: reparse(worker, dumps_of(worker.con)),
     )
     assert [(1,)] == answer(address, "SELECT COUNT(*) FROM raw.dumps")
 

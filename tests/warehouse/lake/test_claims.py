@@ -68,7 +68,7 @@ def test_one_worker_at_a_time(catalog):
     with Claims(catalog) as first, Claims(catalog) as second:
         assert {1, 2, 3} == first.take([1, 2, 3])
         assert {4} == second.take([2, 3, 4])
-        assert [os.getpid()] == [holder.process_id for holder in second.holders([2, 3])]
+        assert [os.getpid()] == [process_id for _, process_id in second.holders([2, 3])]
         first.release([2])
         assert {2, 4} == second.take([2, 3, 4])
         first.release()
@@ -86,7 +86,7 @@ def test_the_dead_hold_nothing(catalog):
     assert [11, 12] == json.loads(worker.stdout.readline())
     with Claims(catalog) as claims:
         assert {13} == claims.take([11, 12, 13])
-        assert [worker.pid] == [holder.process_id for holder in claims.holders([11])]
+        assert [worker.pid] == [process_id for _, process_id in claims.holders([11])]
         worker.send_signal(signal.SIGKILL)
         worker.communicate()
         taken: set[int] = set()
