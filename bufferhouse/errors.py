@@ -150,5 +150,7 @@ def outdated(error: Exception) -> WarehouseError:
 def did_you_mean(word: str, known: Iterable[str], most: int = 1) -> str:
     """Return `; did you mean 'NAME'?` for the known names that are near a word or hold it; nothing where none is."""
     names = list(known)
-    near = get_close_matches(word, names, most) or [name for name in names if word and word.lower() in name.lower()]
+    near = get_close_matches(word, names, most)
+    if not near and len(word) > 1:  # nearly every name holds any one letter
+        near = [name for name in names if word.lower() in name.lower()]
     return f"; did you mean {' or '.join(repr(name[:_SHOWN]) for name in near[:most])}?" if near else ""

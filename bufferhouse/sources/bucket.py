@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from glob import has_magic
 from typing import Any, BinaryIO
 
 import obstore
@@ -54,7 +55,8 @@ class Bucket:
         prefix = self.url.removeprefix(self.bucket).strip("/")
         objects = [item for page in self._listed(prefix) for item in page]
         if not objects:
-            raise UsageError(f"{self.url}: there is no object of that name or below it")
+            hint = "; a bucket takes a prefix, and no pattern: --include chooses below it" if has_magic(prefix) else ""
+            raise UsageError(f"{self.url}: there is no object of that name or below it{hint}")
         base = f"{self.bucket}/{prefix}".rstrip("/")
         for item in sorted(objects, key=lambda item: item["path"]):
             is_explicit = item["path"] == prefix

@@ -79,6 +79,8 @@ def test_without_a_file_there_are_defaults(tmp_path, monkeypatch):
          "publish, workers; found 'wayt'; did you mean 'wait'?"),
         ("[warehous]\n", "bufferhouse.toml:1:1: expected a section, one of warehouse, schedule, flows, report, "
          "thresholds, notify, regressions, retention, sources; found 'warehous'; did you mean 'warehouse'?"),
+        ("[a]\n", "bufferhouse.toml:1:1: expected a section, one of warehouse, schedule, flows, report, "
+         "thresholds, notify, regressions, retention, sources; found 'a'"),
         ("x = [\n", "bufferhouse.toml:2:1: expected TOML, found: Invalid value"),
         ("[schedule]\n ingest = '61 * * * *'", "bufferhouse.toml:2:2: expected a duration of a second or more like "
          "90s or 1h, five fields of cron like 0 6 * * *, or off; found '61 * * * *'"),
