@@ -238,7 +238,7 @@ def discover(
         found.found.archives = []
         inside = [tree for path in archives for tree in _trees(path, waits=waits)]
         found.take(_portions(listed(inside), portion, is_whole=run_name is not None))
-    found.found.archives += [*found.inner_archives, *found.unread]
+    found.found.archives += [*sorted(found.inner_archives), *sorted(found.unread)]
     return found.discovery()
 
 
@@ -264,31 +264,27 @@ class _Finding:
         """Find the dumps among files, so many at a time; those of one directory come together."""
         for files in portions:
             candidates, beside = self._parted(files)
-            found = self.found
-            archives = [path for path in files if path.endswith(ARCHIVE_SUFFIXES) and not files[path].is_explicit]
-            inner = {path for path in archives if split_at_archive(files[path].base)[1] is not None}
-            self.inner_archives += sorted(inner)
-            self.unread += sorted(path for path in files if is_unread(path) and not files[path].is_explicit)
-            found.archives += [path for path in archives if path not in inner]
             if candidates:
                 self.has_candidates = True
                 if self.places.run_name and self.places.only_base is None:
                     self.places.only_base = _common_base(candidates)
             placed = [(self._run_number(entry, place), entry) for entry, *place in self._placed(candidates)]
-            directories = [run.directory for run in found.dumps.runs]
+            directories = [run.directory for run in self.found.dumps.runs]
             dumps = [(grouped(entry, beside, directories[run]), run) for run, entry in placed]
             _note_failures((dump for dump, _ in dumps), beside.failed)
-            found.dumps.add(dumps)
+            self.found.dumps.add(dumps)
             self._count_unused([dump for dump, _ in dumps], beside, files)
 
     def _parted(self, files: Mapping[str, Entry]) -> tuple[list[Entry], Files]:
-        """Part files into those that may be dumps and those that lie beside some; note logs and each run.json."""
+        """Part files into those that may be dumps and those beside dumps; note logs, archives and each run.json."""
         candidates: list[Entry] = []
         beside = Files()
         for path, entry in files.items():
             if path.endswith("buffer-assignment.txt"):
                 candidates.append(entry)  # asked first, as most files are such
                 continue
+            if not entry.is_explicit:
+                self._note_archive(entry)
             try:
                 if self._is_candidate(entry, files, beside):
                     candidates.append(entry)
@@ -297,6 +293,13 @@ class _Finding:
             except Exception as error:
                 self.refused.append(f"{path}: {told(error)}")
         return candidates, beside
+
+    def _note_archive(self, entry: Entry) -> None:
+        if entry.path.endswith(ARCHIVE_SUFFIXES):
+            is_inner = split_at_archive(entry.base)[1] is not None
+            (self.inner_archives if is_inner else self.found.archives).append(entry.path)
+        elif is_unread(entry.path):
+            self.unread.append(entry.path)
 
     def _is_candidate(self, entry: Entry, files: Mapping[str, Entry], beside: Files) -> bool:
         path = entry.path

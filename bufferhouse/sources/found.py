@@ -137,14 +137,15 @@ class _Store:
     """All dumps of a discovery: the last portion in memory, those before it in a file; runs by number.
 
     In the file they are columns: objects would be written, read and walked over by Python's collector one by one.
+    `makes` and `origins` number what many have in common: a `_Make` of dumps, and all of an `Entry` but its path, size
+    and time, with the id of its tree.
     """
 
     runs: list[FoundRun] = field(default_factory=list)
     run_of: array = field(default_factory=lambda: array("L"))
     places: list[Place] = field(default_factory=list)  # of the portions that are not in memory
     last: list[Found] = field(default_factory=list)
-    makes: dict[tuple, int] = field(default_factory=dict)  # by number, as are origins: what many files have in common,
-    # all of an `Entry` but its path, size and time, with the id of its tree.
+    makes: dict[tuple, int] = field(default_factory=dict)
     origins: dict[tuple, int] = field(default_factory=dict)
     trees: dict[int, Tree] = field(default_factory=dict)
     contents: dict[int, Content] = field(default_factory=dict)
