@@ -104,10 +104,10 @@ def runs_rm(
     yes: YesOption = False,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Remove runs, and the contents that no other run holds, after asking. Beside --yes names must be whole.
+    """Remove runs, and the contents that no other run holds, after asking. With --yes, names must be whole.
 
-    Where their files still lie in a source, the next ingest of it loads them again: this verb repairs. What retention
-    removes, as `prune` does, stays out.
+    If their files are still in a source, the next ingest of it loads them again: use this verb to repair a run. Runs
+    that `prune` or retention removes stay out.
 
     Example: bufferhouse runs rm latest:track=release --plan
     """

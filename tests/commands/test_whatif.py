@@ -104,7 +104,7 @@ def test_a_capacity_is_met_with_the_fewest_values_or_said_to_be_out_of_reach(exa
     assert found["after"]["reserved_high_bytes"] <= capacity
     outcome = call("whatif", PROGRAM, "--run", RUN, "--warehouse", example_warehouse, "--fit", "1KiB")
     assert 1 == outcome.code
-    assert "\nIt cannot fit into 1.0 KiB by these means: with every value edited that can be" in outcome.out
+    assert "\nIt cannot fit into 1.0 KiB with these kinds of edit: even with all of them together" in outcome.out
 
 
 OF_ONE_KIND = [pytest.param(means, marks=pytest.mark.soak) for means in ("remat", "offload")]
@@ -137,7 +137,7 @@ def test_estimates_prove_of_no_program_that_it_cannot_fit(example_warehouse: Pat
         (["--edit", "reschedule", "--memory-space", "9"], "has nothing in memory space 9; its memory spaces: 0"),
         (
             [],
-            "either edits (--edit, --edits) or a capacity that edits are to be found for (--fit), found neither",
+            "either edits (--edit, --edits) or a capacity to find edits for (--fit), found neither",
         ),
         (["--edit", "reschedule", "--fit", "1MiB"], "(--fit), found both"),
     ],

@@ -604,7 +604,7 @@ def test_where_there_is_no_log_it_is_said(tmp_path):
     """Nothing was found in nothing."""
     (tmp_path / "train").write_bytes(log("libtpu-0.0.33/kv").read_bytes())
     said = call("oom", tmp_path)
-    assert (0, True) == (said.code, "no log is named, and none there is called like one" in said.err)
+    assert (0, True) == (said.code, "no log was named, and no file there has the name of a log" in said.err)
 
 
 @pytest.mark.parametrize(

@@ -206,7 +206,7 @@ def test_each_device_has_series_of_its_own(warehouse, tmp_path):
     for chip, is_told in (("v6e", True), ("v5e", False)):
         said = call("fits", "jit_f", "--chip", chip, "--warehouse", warehouse).out
         assert "jit_f, tpu, TPU v5e: N in f32[N,4]" in said
-        assert is_told == (f"Compiled for TPU v5e: a compiler for {chip} places and pads otherwise." in said)
+        assert is_told == (f"Compiled for TPU v5e: a compiler for {chip} places and pads differently." in said)
 
 
 def test_points_with_and_without_donation_are_told(measured, tmp_path):
@@ -217,7 +217,9 @@ def test_points_with_and_without_donation_are_told(measured, tmp_path):
     words = (*words, "--from", tmp_path)
     [dump] = (tmp_path / "b8").iterdir()
     dump.write_text(dump.read_text().replace("at ShapeIndex {}:", "at ShapeIndex {}, maybe-live-out:", 1))
-    assert "Arguments are donated at 8 alone: the other points would take other bytes with that." in call(*words).out
+    assert (
+        "Arguments are donated at 8 alone: with donation the other points would take other bytes." in call(*words).out
+    )
     [series] = json.loads(call(*words, "--format", "json").out)["series"]
     assert [8] == series["donated"]
 

@@ -227,7 +227,7 @@ def _sections(
         lines = [printable(uri, 200) for uri in judged.refused[:_SHOWN]]
         sections.append(Section(f"{counted(len(judged.refused), 'dump')} could not be read", lines))
     sections += table(f"Not in {name}", f"Nobody has reviewed these. {_way_in(again)}", _UNKNOWN, "unknown")
-    line = f"Dump or lock does not tell what is {held.metric}: there are no live ranges. Reserved bytes need none."
+    line = f"The dump or the lock has no live ranges, so its {held.metric} bytes are unknown. Reserved bytes need none."
     sections += table("Not judged", line, _UNJUDGED, "unjudged")
     line = "They grew by less than the limit, but lost a donation: outputs take memory beside arguments."
     sections += table("Donations lost", line, _UNDONATED, "undonated")
@@ -239,7 +239,7 @@ def _sections(
         sections.append(Section("The way out", [_way_out(grown[0], held, name, again)]))
     line = "They take more than the lock says, by less than the limit, and pass."
     sections += table("Grown within the limit", line, _MOVED, "within_limit")
-    line = f"{name} holds them under another name or signature, with which they are compared. {_way_in(again)}"
+    line = f"{name} has them under another name or signature, and they are compared with that. {_way_in(again)}"
     sections += table("Renamed or reshaped", line, _JOINED, "joined")
     line = "They take less than the lock allows, and may grow back unseen until it is updated."
     sections += table("Shrunk", line, _MOVED, "shrunk")

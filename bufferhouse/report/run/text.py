@@ -181,7 +181,7 @@ def _donations(run: Run) -> Section:
     lines = [
         f"{counted(rows[0]['donation_count'], 'argument')} with the shape of an output, which could take its bytes "
         "(donate_argnums in JAX); the programs with the largest savings first. Those free in this schedule are a lower "
-        "bound: with donation the compiler schedules otherwise."
+        "bound: with donation the compiler makes another schedule."
     ]
     return Section("Donation candidates", lines, _DONATIONS, rows, "donations", "run_donations", shown=_SHOWN)
 
