@@ -77,7 +77,7 @@ def _tiled(text: str, start: int, stop: int, heads: Sequence[str], pattern: re.P
 
 
 def _is_glued(text: str, start: int, stop: int, heads: Sequence[str]) -> bool:
-    """Say whether heads stand directly behind the instruction before them (jaxlib 0.4.24 to 0.4.35).
+    """Return whether heads stand directly behind the instruction before them (jaxlib 0.4.24 to 0.4.35).
 
     In a section of one block the only sign is the line feed that is missing before the live range.
     """

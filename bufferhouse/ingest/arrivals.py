@@ -84,7 +84,7 @@ class Arrivals:
         return None
 
     def hold(self, dump: Found, files: Mapping[str, bytes] | Exception) -> bool:
-        """Say whether a dump that was just read must wait after all, and note why."""
+        """Return whether a dump that was just read must wait after all, and note why."""
         reason = None
         if isinstance(files, StillWritten):
             reason = str(files)
@@ -99,7 +99,7 @@ class Arrivals:
         self.waiting_dumps += 1
 
     def _is_alone(self, dump: Found) -> bool:
-        """Say whether a dump in one file may be the first of three; only reading it tells."""
+        """Return whether a dump in one file may be the first of three; only reading it tells."""
         if set(dump.parts) != {"combined"} or self._is_settled_as_a_whole(dump) or not self._is_in_grace(dump):
             return False
         if not plain_name(dump.uri).endswith(SUFFIXES["allocations"]):
@@ -138,7 +138,7 @@ class Arrivals:
 
 
 def _is_first_of_three(files: Mapping[str, bytes]) -> bool:
-    """Say whether the one file of a dump ends behind its allocations, as the first of three does."""
+    """Return whether the one file of a dump ends behind its allocations, as the first of three does."""
     (data,) = files.values()
     return data.startswith(b"BufferAssignment:\n") and not any(mark in data for mark in _FIRST_OF_THREE_HAS_NO)
 

@@ -50,7 +50,7 @@ def stale_after(conf: Config, name: str) -> float:
 
 
 def is_stale(quiet_seconds: float | None, threshold: float) -> bool:
-    """Say whether a source is stale: one of which nothing is there is, unless it never can be."""
+    """Return whether a source is stale: one of which nothing is there is, unless it never can be."""
     return threshold != float("inf") and (quiet_seconds is None or quiet_seconds > threshold)
 
 

@@ -133,7 +133,7 @@ def look(source: Source, listings: Listings | None = None) -> Seen:
 
 
 def _has_settled(source: Source, seen: Seen, path: str, mtime_ns: int, waiting: list[str]) -> bool:
-    """Say whether a file has not changed for as long as its source wants, and note in `waiting` where it has."""
+    """Return whether a file has not changed for as long as its source wants, and note in `waiting` where it has."""
     if abs(seen.now_ns - mtime_ns) / 1e9 >= source.rules.settle:
         return True
     waiting.append(f"{path}: it has not been the same for {source.rules.settle:g} s yet")

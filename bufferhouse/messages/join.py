@@ -138,7 +138,7 @@ def _named(message: Message) -> tuple[str | None, str | None]:
 
 
 def has_named(con: duckdb.DuckDBPyConnection, message: Message, dump_id: int) -> bool:
-    """Say whether a dump has the instruction that a message names, or else a value of the shape that it names."""
+    """Return whether a dump has the instruction that a message names, or else a value of the shape that it names."""
     instruction, shape = _named(message)
     if not (instruction or shape):
         return False
@@ -150,13 +150,13 @@ def has_named(con: duckdb.DuckDBPyConnection, message: Message, dump_id: int) ->
 
 
 def has_instruction(con: duckdb.DuckDBPyConnection, name: str, dump_id: int) -> bool:
-    """Say whether a dump mentions an instruction of that name."""
+    """Return whether a dump mentions an instruction of that name."""
     sql = "SELECT 1 FROM staging.instructions WHERE dump_id = $dump_id AND instruction_name = $name LIMIT 1"
     return execute(con, sql, dump_id=dump_id, name=name).fetchone() is not None
 
 
 def has_any(con: duckdb.DuckDBPyConnection, allocations: Sequence[Allocation], dump_id: int) -> bool:
-    """Say whether a dump has a value of an instruction or of a shape that a message lists; True where it lists none."""
+    """Return whether a dump has a value of an instruction or of a shape that a message lists; True where it lists none."""
     names = [one.instruction for one in allocations if one.instruction]
     shapes = [one.shape.partition("{")[0] for one in allocations if one.shape]
     sql = (
@@ -170,7 +170,7 @@ def has_any(con: duckdb.DuckDBPyConnection, allocations: Sequence[Allocation], d
 
 
 def has_allocation(con: duckdb.DuckDBPyConnection, message: Message, dump_id: int) -> bool:
-    """Say whether a dump has an allocation of the bytes that a message says failed, or of some that are printed so."""
+    """Return whether a dump has an allocation of the bytes that a message says failed, or of some that are printed so."""
     return bool(_sized(con, message, "dump_id = $dump_id AND", dump_id=dump_id))
 
 

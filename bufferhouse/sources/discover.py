@@ -1,4 +1,4 @@
-"""Paths, globs, directories, archives and buckets to dumps: what is a candidate, its run, which files are one dump."""
+"""Find the dumps in paths, globs, directories, archives and buckets: candidates, their runs, the files of each dump."""
 
 import glob
 import os
@@ -52,10 +52,10 @@ _SIBLINGS = (SUFFIXES["values"], SUFFIXES["live_range"])
 
 @dataclass(slots=True)
 class Files:
-    """The files beside dumps, by path: parts of split dumps, module texts, protos, flags; logs; how many others.
+    """The files beside dumps, by path: parts of split dumps, module texts, protos, flags, logs; a count of all others.
 
-    `failed` are the paths of what XLA writes where a compilation runs out of memory, without their last suffix;
-    `run_files` are those of each run.json.
+    `failed` has the paths of the files that XLA writes if a compilation runs out of memory, without their last suffix;
+    `run_files` has the path of each run.json.
     """
 
     siblings: dict[str, Entry] = field(default_factory=dict)
@@ -71,14 +71,14 @@ class Files:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no file lies beside any dump that can be of it."""
+        """Whether there is no file beside the dumps that could belong to one of them."""
         return not (self.siblings or self.module_texts or self.protos or self.flags)
 
 
 def main_of(path: str) -> str:
-    """Return the path of the file that the dump of a values, live range, module text or proto file is known by.
+    """Return the path of the main file of the dump that a values, live range, module text or proto file belongs to.
 
-    A proto may be a dump itself: then there is no file of that path.
+    If a proto is a dump itself, there is no such file.
     """
     plain = compression.plain_name(path)
     if is_module_text(plain):
@@ -92,18 +92,18 @@ def main_of(path: str) -> str:
 
 
 def has_main(path: str, files: Mapping[str, Entry]) -> bool:
-    """Return whether the dump exists that a file belongs to."""
+    """Return whether the main file exists of the dump that a file belongs to."""
     main = main_of(path)
     return any(main + suffix in files for suffix in ("", *compression.SUFFIXES))
 
 
 def parted(files: Mapping[str, Entry], look_inside: bool) -> tuple[list[Entry], Files]:
-    """Part files into those that may be dumps and those that lie beside some."""
+    """Split files into those that may be dumps and those beside dumps."""
     candidates: list[Entry] = []
     beside = Files()
     for path, entry in files.items():
         if path.endswith("buffer-assignment.txt"):
-            candidates.append(entry)  # asked first, as most files are such
+            candidates.append(entry)  # tested first, as most files have this name
             continue
         try:
             if _is_candidate(entry, files, beside, look_inside):
@@ -146,7 +146,7 @@ def grouped(entry: Entry, beside: Files, directory: str) -> Found:
 
 
 def _note_failures(dumps: Iterable[Found], failed: set[str]) -> None:
-    """Note beside which dumps XLA has written what it writes where a compilation runs out of memory."""
+    """Mark the dumps beside which XLA wrote the files that it writes if a compilation runs out of memory."""
     for dump in dumps:
         entry = next(iter(dump.parts.values()))
         if entry.is_explicit:  # its folder is not listed
@@ -157,7 +157,7 @@ def _note_failures(dumps: Iterable[Found], failed: set[str]) -> None:
 
 
 def _module_of(path: str) -> str:
-    """Return what the names of all files about the module of a dump begin with."""
+    """Return the prefix that the names of all files of a dump's module share."""
     if is_proto(compression.plain_name(path)):
         return module_prefix(compression.plain_name(path)) or path
     folder, slash, name = path.rpartition("/")
@@ -166,7 +166,7 @@ def _module_of(path: str) -> str:
 
 
 def _flags(entry: Entry, plain: str, known: Mapping[str, Entry]) -> dict[str, Entry]:
-    """Return the files with the options of the compilation that a dump is of, by kind."""
+    """Return the files with the options of a dump's compilation, by kind."""
     prefix = module_prefix(plain) if known or entry.is_explicit else None
     if prefix is None:
         return {}
@@ -175,9 +175,9 @@ def _flags(entry: Entry, plain: str, known: Mapping[str, Entry]) -> dict[str, En
 
 
 def _first(entry: Entry, paths: Sequence[str], known: Mapping[str, Entry], kind: str = "") -> Entry | None:
-    """Return the first existing one of some files, compressed as `kind` says, or not, or otherwise.
+    """Return the first of some files that exists: compressed as `kind` says, else uncompressed, else in any other way.
 
-    The folder of an explicitly named file is not listed yet.
+    If the dump was named explicitly, its folder is not listed yet, so the files are looked up one by one.
     """
     for path in (path + suffix for path in paths for suffix in dict.fromkeys((kind, "", *compression.SUFFIXES))):
         found = known.get(path) or (entry.tree.beside(path) if entry.is_explicit else None)
@@ -188,14 +188,14 @@ def _first(entry: Entry, paths: Sequence[str], known: Mapping[str, Entry], kind:
 
 @dataclass(slots=True)
 class Discovery:
-    """All dumps of some sources, the runs they belong to, how many files are none, and what was refused at sight.
+    """All dumps of some sources, their runs, the number of files that are no dumps, and what could not be looked at.
 
-    `endings` counts the files that are no dumps by how their names end. `orphans` are values and live range files whose
-    first file is not there, `archives` those that a walk came by and did not open, or that lie in another one, and all
-    that is called like a dump or an archive in a compression that is not read; both count as ignored.
-    `has_named_files` says whether a file was named, and not only found. `logs` may hold messages about the dumps.
-    `run_files_below` gives for a run whose directory the call or a pattern says a run.json further below, which is not
-    read, if there is one.
+    `endings` counts the files that are no dumps by the end of their names. `orphans` are values and live range files
+    whose first file is missing. `archives` are archives that a walk found and did not open, archives inside archives,
+    and files named like a dump or an archive in a compression that is not read. Orphans and archives count as ignored.
+    `has_named_files` says whether a file was named, and not only found. `logs` may have messages about the dumps. If
+    the call or a pattern says the directory of a run, `run_files_below` gives a run.json further below, which is not
+    read.
     """
 
     dumps: FoundDumps = field(default_factory=FoundDumps)
@@ -224,17 +224,20 @@ def discover(
     entries_of: Listing = methodcaller("entries"),
     portion: int = PORTION,
 ) -> Discovery:
-    """Find the dumps of files, globs, directories, archives and s3:// URLs, directories recursively.
+    """Find the dumps of files, globs, directories, archives and s3:// URLs; directories are searched recursively.
 
-    In a walk a candidate is named `*buffer-assignment.txt` (also compressed), begins with the line
-    `BufferAssignment:`, or is called like a proto and no text lies beside it; a file named explicitly is always one.
-    Archives are opened where they are named, and where a walk finds them and no dump. A run is a directory with dumps
-    in it, or the nearest one above with a `run.json`; with `run_name` all dumps are of that run; `places` says it in
-    another way. Without `look_inside` names alone decide. With `include` only dumps are taken that match one of the
-    globs; with `exclude` no file is that matches one, were it found by a glob; what is named is taken. A glob that
-    matches nothing is a wrong call unless it `may_be_empty`; an archive that `waits` is not opened yet. `entries_of`
-    lists a tree, `portion` is how many files are held at a time. What cannot be looked at is refused alone; a run.json
-    that cannot be read leaves out the dumps of its run.
+    In a walk a file is a candidate if it is named `*buffer-assignment.txt` (also compressed), if it begins with the
+    line `BufferAssignment:`, or if it is named like a proto and no text lies beside it. A file that is named explicitly
+    is always a candidate. Archives are opened if they are named, or if a walk finds only archives and no dump.
+
+    A run is a directory with dumps in it, or the nearest directory above with a `run.json`. With `run_name` all dumps
+    are of that run; `places` gives other rules. Without `look_inside` only names decide. With `include` only dumps are
+    taken that match one of the globs, with `exclude` only files that match none, even if a glob found them; files that
+    are named are always taken.
+
+    A glob that matches nothing is a wrong call unless it `may_be_empty`. An archive that `waits` is not opened yet.
+    `entries_of` lists a tree; `portion` is the number of files held at a time. A file that cannot be looked at is
+    refused alone; if a run.json cannot be read, all dumps of its run are left out.
 
     Raises:
         UsageError: a source does not exist, two runs have one name, or a label means nothing.
@@ -260,7 +263,7 @@ def discover(
         run_name is not None or any(isinstance(tree, Directory) and tree.only is not None for tree in trees)
     )
     found.take(_portions(listed(trees), portion, is_whole=is_whole))
-    # A walk comes by archives that are named as well.
+    # A walk may also find archives that were named.
     archives = [path for path in found.found.archives if _absolute(path) not in named]
     found.found.ignored_count -= len(found.found.archives) - len(archives)
     found.found.archives = archives
@@ -274,7 +277,7 @@ def discover(
 
 
 class _Finding:
-    """What was found so far, and how runs are told."""
+    """What was found so far, and the rules that give each dump its run."""
 
     def __init__(self, places: Places, look_inside: bool, dumps: FoundDumps) -> None:
         self.found = Discovery(dumps)
@@ -292,7 +295,7 @@ class _Finding:
         self.unread: list[str] = []
 
     def take(self, portions: Iterable[dict[str, Entry]]) -> None:
-        """Find the dumps among files, so many at a time; those of one directory come together."""
+        """Find the dumps among files, which come in portions; the files of one directory are in one portion."""
         for files in portions:
             candidates, beside = parted(files, self.look_inside)
             found = self.found
@@ -327,7 +330,7 @@ class _Finding:
         return number
 
     def _placed(self, candidates: Iterable[Entry]) -> Iterator[tuple[Entry, str | None, str]]:
-        """Yield what may be dumps, each with the name and the directory of its run; note what belongs to none."""
+        """Yield the candidates, each with the name and the directory of its run; note those that belong to no run."""
         for entry in candidates:
             try:
                 place = self.places.of(entry)
@@ -347,7 +350,7 @@ class _Finding:
                 yield entry, *place
 
     def _count_unused(self, dumps: Sequence[Found], beside: Files, files: Mapping[str, Entry]) -> None:
-        """Count the files that belong to a dump and were not wanted there, and name the orphans among them."""
+        """Count the files beside dumps that no dump uses, and list the orphans among them."""
         if beside.is_empty:
             return
         found = self.found
@@ -359,7 +362,7 @@ class _Finding:
         found.endings.update(ending_of(compression.plain_name(path)) for path in unread)
 
     def discovery(self) -> Discovery:
-        """Return all that was found, now that the names of all runs can be told.
+        """Return all that was found, with the names of all runs, which are known only now.
 
         Raises:
             UsageError: two directories have one name that is no directory's.
@@ -406,7 +409,7 @@ class _Finding:
 
 
 def _below(runs: Mapping[str, str], run_files: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield the names of runs, which `runs` gives by directory, with a run.json that lies below and is of no run."""
+    """Yield the runs, given by directory, with a run.json in a folder below that belongs to no run."""
     for path in run_files:
         directory = root_of(parent_of(path))
         if directory not in runs:
@@ -418,10 +421,10 @@ def _below(runs: Mapping[str, str], run_files: Iterable[str]) -> Iterator[tuple[
 
 
 def _portions(entries: Iterable[Entry], portion: int, *, is_whole: bool) -> Iterator[dict[str, Entry]]:
-    """Yield files by path, so many at a time as are held in memory; all at once where `is_whole`.
+    """Yield files by path in portions of what is held in memory; with `is_whole` all at once.
 
-    The files of one directory stay together, and those of one archive, too: what belongs to a dump lies beside it. A
-    walk comes back to a directory from those below it.
+    The files of one directory stay together, and so do those of one archive, because the files of a dump lie beside
+    each other. A walk may return to a directory after the directories below it.
     """
     files: dict[str, Entry] = {}
     most = portion
@@ -437,19 +440,19 @@ def _portions(entries: Iterable[Entry], portion: int, *, is_whole: bool) -> Iter
 
 
 def _is_under_way(one: Entry, entry: Entry) -> bool:
-    """Say whether a walk that is at `entry` may still come by other files of the directory of `one`."""
+    """Return whether a walk that has reached `entry` may still find other files in the directory of `one`."""
     return entry.path.startswith(one.path[: one.path.rfind("/") + 1])
 
 
 def _is_found(entry: Entry) -> bool:
-    """Say whether a file was found, in a walk or by a glob, and not named."""
+    """Return whether a file was found by a walk or a glob, and not named."""
     return not entry.is_explicit or (isinstance(entry.tree, Directory) and entry.tree.is_matched)
 
 
 def _listed(
     trees: Sequence[Tree], found: Discovery, include: Sequence[str], exclude: Sequence[str], entries_of: Listing
 ) -> Iterator[Entry]:
-    """Yield the files of all trees; a file that two sources hold, by whatever spelling, is one file."""
+    """Yield the files of all trees; a file in two sources counts once, however its path is spelt."""
     seen: set[str] = set()
     has_patterns = bool(include or exclude)
     for tree in trees:
@@ -477,7 +480,7 @@ def _listed(
 
 
 def _is_excluded(path: str, base: str, exclude: Sequence[str]) -> bool:
-    """Say whether a path below a source, of a file or a folder that cannot be listed, matches a glob of `exclude`."""
+    """Return whether a path below a source, of a file or a folder that cannot be listed, matches a glob of `exclude`."""
     relative = relative_to(path, base) if exclude and path.startswith(base) else ""
     # What excludes all files of a folder excludes the folder.
     names = (relative, f"{relative}/", relative.rsplit("/", 1)[-1])
@@ -485,12 +488,12 @@ def _is_excluded(path: str, base: str, exclude: Sequence[str]) -> bool:
 
 
 def _matches(names: Collection[str], patterns: Sequence[str]) -> bool:
-    """Say whether one of several names of a path matches a glob."""
+    """Return whether one of several names of a path matches a glob."""
     return any(fnmatch(name, pattern) for pattern in patterns for name in names)
 
 
 def _is_text(name: str) -> bool:
-    """Say whether a name is UTF-8: Python keeps the bytes of one that is not as half surrogate pairs."""
+    """Return whether a name is UTF-8: Python keeps the bytes of one that is not as half surrogate pairs."""
     try:
         name.encode("utf-8")
     except UnicodeEncodeError:

@@ -96,7 +96,7 @@ def _repeated(numbers: Iterable[int], counts: Iterable[int]) -> Iterator[int]:
 
 
 def overlaps(slots: list[Slot]) -> bool:
-    """Say whether some value takes bytes of another that is alive before and after, or of one that starts with it.
+    """Return whether some value takes bytes of another that is alive before and after, or of one that starts with it.
 
     Sweeps over time. The slots that are alive are disjoint (else the answer is yes), so that neighbours by address are
     enough to look at. Of two that meet the one that ends is gone when the other comes.

@@ -254,7 +254,7 @@ def _condition(runs: Iterable[int]) -> str:
 
 
 def _are_told(con: duckdb.DuckDBPyConnection, of_these_runs: str) -> bool:
-    """Say whether any of the `files` was seen in some runs: most often none was, and what tells more is dear."""
+    """Return whether any of the `files` was seen in some runs: most often none was, and what tells more is dear."""
     return bool(
         con.execute(
             "SELECT 1 FROM raw.observations AS o SEMI JOIN files USING (run_id, relative_path)"

@@ -77,7 +77,7 @@ def _outdated(con: duckdb.DuckDBPyConnection, error: duckdb.Error) -> WarehouseE
 
 
 def exists(place: Place) -> bool:
-    """Say whether there is a warehouse.
+    """Return whether there is a warehouse.
 
     Raises:
         WarehouseBusy, WarehouseError: a lake does not answer.

@@ -71,12 +71,12 @@ def check_new_name(name: str) -> None:
 
 
 def is_place(word: str) -> bool:
-    """Say whether a word means a run by its place among the newest."""
+    """Return whether a word means a run by its place among the newest."""
     return word.partition(":")[0] in _PLACES
 
 
 def is_name(con: duckdb.DuckDBPyConnection, word: str) -> bool:
-    """Say whether a run has exactly this name."""
+    """Return whether a run has exactly this name."""
     return execute(con, "SELECT 1 FROM staging.runs WHERE run_name = $word LIMIT 1", word=word).fetchone() is not None
 
 

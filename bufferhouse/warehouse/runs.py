@@ -40,7 +40,7 @@ def run_ids(warehouse: Warehouse, names: Collection[str]) -> dict[str, int]:
 
 
 def _are_new(warehouse: Warehouse, names: Collection[str]) -> bool:
-    """Say whether no run has, or ever had, one of these names.
+    """Return whether no run has, or ever had, one of these names.
 
     Most loads bring new runs, and what `raw.runs` puts together in a lake takes DuckLake 40 ms to plan.
     """

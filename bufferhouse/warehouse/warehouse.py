@@ -94,7 +94,7 @@ class Warehouse(ABC):
 
     @abstractmethod
     def exists(self) -> bool:
-        """Say whether there is a warehouse at the address."""
+        """Return whether there is a warehouse at the address."""
 
     def told(self, error: duckdb.Error) -> Exception | None:
         """Return what to raise in the place of an error of DuckDB, which says what one can do; None for most."""
@@ -128,7 +128,7 @@ class Warehouse(ABC):
         return self.claims is not None
 
     def may_pass(self, error: Exception) -> bool:
-        """Say whether an error is of a fault that passes: trying again can help."""
+        """Return whether an error is of a fault that passes: trying again can help."""
         return False
 
     def persistently(self, what: Callable[[], T]) -> T:

@@ -25,7 +25,7 @@ class Chip(NamedTuple):
         return self.memory_bytes - self.reserved_bytes
 
     def is_other(self, device_kind: str) -> bool:
-        """Say whether a run that names its device is known to be of another chip; GPUs are told by their target."""
+        """Return whether a run that names its device is known to be of another chip; GPUs are told by their target."""
         return any(device_kind in chip.kinds for chip in CHIPS.values() if chip.name != self.name)
 
 

@@ -150,7 +150,7 @@ def _where(space: Record) -> dict[str, object]:
 
 
 def _has_targets(run: Run, space: Record) -> bool:
-    """Say whether a program of a memory space is compiled for several compile targets: it has a row for each."""
+    """Return whether a program of a memory space is compiled for several compile targets: it has a row for each."""
     return len(run.records("run_programs", **_where(space))) > space["program_count"]
 
 

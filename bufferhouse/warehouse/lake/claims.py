@@ -144,7 +144,7 @@ class Claims:
         return last - count + 1
 
     def is_cut_off(self) -> bool:
-        """Say whether the session has ended, which nobody may have noticed yet."""
+        """Return whether the session has ended, which nobody may have noticed yet."""
         import psycopg
 
         try:

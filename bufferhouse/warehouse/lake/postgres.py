@@ -53,7 +53,7 @@ def _connect(catalog: str) -> "psycopg.Connection":
 
 
 def answers(address: LakeAddress) -> bool:
-    """Say whether PostgreSQL lets a session begin at this moment.
+    """Return whether PostgreSQL lets a session begin at this moment.
 
     Raises:
         UsageError: psycopg is not installed.

@@ -16,7 +16,7 @@ _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.2, 5.0
 
 
 def passes(error: Exception) -> bool:
-    """Say whether trying again can help."""
+    """Return whether trying again can help."""
     return isinstance(error, WarehouseBusy) or faults.passes(error)
 
 
