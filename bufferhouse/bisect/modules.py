@@ -45,7 +45,7 @@ def own_modules(words: Sequence[str], search_path: Sequence[str] = ()) -> list[P
 
 
 def _is_script(word: str) -> bool:
-    """Return whether a word names a file of Python: by its suffix, or by a first line such as `#!/usr/bin/env python3`."""
+    """Return whether a word names a Python file: by its suffix or by a first line such as `#!/usr/bin/env python3`."""
     if not os.path.isfile(word):
         return False
     if word.endswith(".py"):

@@ -156,7 +156,7 @@ def has_instruction(con: duckdb.DuckDBPyConnection, name: str, dump_id: int) -> 
 
 
 def has_any(con: duckdb.DuckDBPyConnection, allocations: Sequence[Allocation], dump_id: int) -> bool:
-    """Return whether a dump has a value of an instruction or of a shape that a message lists; True where it lists none."""
+    """Return whether a dump has a value of an instruction or shape that a message lists; True if it lists none."""
     names = [one.instruction for one in allocations if one.instruction]
     shapes = [one.shape.partition("{")[0] for one in allocations if one.shape]
     sql = (
@@ -170,7 +170,7 @@ def has_any(con: duckdb.DuckDBPyConnection, allocations: Sequence[Allocation], d
 
 
 def has_allocation(con: duckdb.DuckDBPyConnection, message: Message, dump_id: int) -> bool:
-    """Return whether a dump has an allocation of the bytes that a message says failed, or of some that are printed so."""
+    """Return whether a dump has an allocation of the bytes that a message says failed, or one that is printed alike."""
     return bool(_sized(con, message, "dump_id = $dump_id AND", dump_id=dump_id))
 
 

@@ -480,7 +480,7 @@ def _listed(
 
 
 def _is_excluded(path: str, base: str, exclude: Sequence[str]) -> bool:
-    """Return whether a path below a source, of a file or a folder that cannot be listed, matches a glob of `exclude`."""
+    """Return whether the path of a file, or of a folder that cannot be listed, matches a glob of `exclude`."""
     relative = relative_to(path, base) if exclude and path.startswith(base) else ""
     # What excludes all files of a folder excludes the folder.
     names = (relative, f"{relative}/", relative.rsplit("/", 1)[-1])

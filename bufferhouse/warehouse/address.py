@@ -210,7 +210,7 @@ class FileAddress(Address):
                 )
 
     def is_published(self) -> bool:
-        """Return whether the published copy has all that was committed, to the file and to the log beside it, and no more.
+        """Return whether the published copy has exactly what was committed, to the file and to the log beside it.
 
         A log beside the copy is of somebody who opened it to write, with DuckDB itself.
         """

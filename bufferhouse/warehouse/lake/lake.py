@@ -135,7 +135,7 @@ class Lake(Warehouse):
         return told or (faults.away(error) if retry.passes(error) or self._died(error) else None)
 
     def _died(self, error: duckdb.Error) -> bool:
-        """Return whether DuckLake told as an internal error that the catalog went away. A reader has no session to ask."""
+        """Return whether an internal error of DuckLake means a lost catalog. Readers have no session to ask."""
         return self.address.is_postgres and isinstance(error, _INTERNAL) and not answers(self.address)
 
     def transaction(self) -> AbstractContextManager[None]:
