@@ -117,7 +117,7 @@ def test_estimates_prove_of_no_program_that_it_cannot_fit(example_warehouse: Pat
     is_estimate = means != "donate"
     assert is_estimate == json.loads(call(*words, "--format", "json").out)["fit"]["is_estimate"]
     said = call(*words).out.replace("\n", " ")
-    told = [one in said for one in ("By estimate it cannot fit into 1.0 KiB by", "anew, and may do better.")]
+    told = [one in said for one in ("By estimate it cannot fit into 1.0 KiB with", "anew, and may do better.")]
     assert [is_estimate, is_estimate] == told
 
 
@@ -245,4 +245,4 @@ def test_a_capacity_holds_all_memory_spaces_of_a_gpu(warehouse: Path, tmp_path: 
             keys = ("capacity_bytes", "other_spaces_bytes", "fits")
             assert (capacity, 0 if spaces else others, fits) == tuple(found[key] for key in keys)
             assert said.code == (not fits)
-        assert (others > 0) == ("Of 110 B its other memory spaces take 50 B" in call(*words, "110B").out)
+        assert (others > 0) == ("lie in the same memory and take 50 B of 110 B" in call(*words, "110B").out)

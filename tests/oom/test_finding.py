@@ -690,7 +690,7 @@ def test_what_the_program_takes_itself_speaks_against_no_dump(con, held):
         [finding] = explain(con, [message], held(*names))
         assert ("jit_lm_head_loss", None) == (finding.dump["program_name"], finding.doubt)
         assert (None, 23_593_239_040) == (finding.needed_bytes, finding.parts["temporaries"])
-    assert "besides, which is in no dump: global 260.02M." in oom_text(Explanation([finding]), "table")
+    assert "what else the program takes, which is in no dump: global 260.02M." in oom_text(Explanation([finding]), "table")
     [finding] = explain(con, [message], held("libtpu-0.0.33/kv"))
     assert "its bytes are not the sum of what was used" == finding.doubt
 
@@ -731,7 +731,7 @@ def test_without_live_ranges_it_is_said_that_no_peak_is_known(tmp_path):
     ranges.unlink()
     for place, is_known in ((log("libtpu-0.0.52/temps").parent, True), (tmp_path / "temps", False)):
         said = " ".join(call("oom", place).out.split())
-        assert (is_known, is_known) == ("Values at the peak" in said, "Padding and fragmentation are parts" in said)
+        assert (is_known, is_known) == ("Values at the peak" in said, "Padding and fragmentation are included" in said)
         assert (not is_known) == ("The dump has no live ranges: which values are alive at the peak" in said)
 
 

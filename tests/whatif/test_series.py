@@ -186,7 +186,7 @@ def test_what_a_runtime_keeps_of_a_gpu_is_not_known(measured):
     """A chip without a known reserve is named with the whole of its memory, which no program has."""
     for chip, is_told in (("h100", True), ("v5e", False)):
         words = ("fits", "jit_f", "--chip", chip, "--warehouse", measured)
-        assert is_told == ("--capacity takes the size that programs have." in call(*words).out.replace("\n", " "))
+        assert is_told == ("Give the size that programs have with --capacity." in call(*words).out.replace("\n", " "))
         assert is_told == bool(json.loads(call(*words, "--format", "json").out)["capacity_note"])
 
 
