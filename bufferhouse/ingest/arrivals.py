@@ -71,11 +71,11 @@ class Arrivals:
             if max(part.mtime_ns for part in dump.parts.values()) <= marker.mtime_ns:
                 return None
         if dump.content is None and self._age(dump.mtime_ns) < self.rules.settle:
-            return f"it has not been the same for {self.rules.settle:g} s yet"
+            return f"it changed less than {self.rules.settle:g} s ago"
         if dump.module_text is not None and self._age(dump.module_text.mtime_ns) < self.rules.settle:
-            return f"its module text has not been the same for {self.rules.settle:g} s yet"
+            return f"its module text changed less than {self.rules.settle:g} s ago"
         if dump.proto is not None and self._age(dump.proto.mtime_ns) < self.rules.settle:
-            return f"its proto has not been the same for {self.rules.settle:g} s yet"
+            return f"its proto changed less than {self.rules.settle:g} s ago"
         if "proto" in dump.parts and self._is_in_grace(dump):
             return f"…{SUFFIXES['allocations']} may still come"
         if dump.content is None and len(dump.parts) > 1 and len(dump.parts) < len(SUFFIXES) and self._is_in_grace(dump):
@@ -145,4 +145,4 @@ def _is_first_of_three(files: Mapping[str, bytes]) -> bool:
 
 def orphans(paths: Sequence[str]) -> list[str]:
     """Return why values and live range files are not read: without the file that they belong to they are no dump."""
-    return [f"{path}: its …{SUFFIXES['allocations']} has not come" for path in sorted(paths)]
+    return [f"{path}: its …{SUFFIXES['allocations']} has not arrived" for path in sorted(paths)]

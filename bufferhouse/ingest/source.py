@@ -136,7 +136,7 @@ def _has_settled(source: Source, seen: Seen, path: str, mtime_ns: int, waiting: 
     """Return whether a file is unchanged for as long as its source requires; else note it in `waiting`."""
     if abs(seen.now_ns - mtime_ns) / 1e9 >= source.rules.settle:
         return True
-    waiting.append(f"{path}: it has not been the same for {source.rules.settle:g} s yet")
+    waiting.append(f"{path}: it changed less than {source.rules.settle:g} s ago")
     return False
 
 

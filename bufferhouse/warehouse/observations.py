@@ -42,7 +42,7 @@ def faults_of(sightings: Iterable[Sighting]) -> list[str]:
         *(f"{fault}; the dump is loaded without its source lines" for fault in heads),
         *(f"{fault}; the dump is loaded without the options in that file" for fault in options),
         *(f"{p.source_uri}: {p.fault}; the dump is loaded without it" for p in protos if p.fault),
-        *(f"{p.source_uri}: {p.difference}; it is left aside" for p in protos if p.difference),
+        *(f"{p.source_uri}: {p.difference}; the proto is not used" for p in protos if p.difference),
     ]
 
 

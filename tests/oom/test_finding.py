@@ -690,7 +690,7 @@ def test_what_the_program_takes_itself_speaks_against_no_dump(con, held):
         [finding] = explain(con, [message], held(*names))
         assert ("jit_lm_head_loss", None) == (finding.dump["program_name"], finding.doubt)
         assert (None, 23_593_239_040) == (finding.needed_bytes, finding.parts["temporaries"])
-    assert "what else the program takes, which is in no dump: global 260.02M." in oom_text(Explanation([finding]), "table")
+    assert "which is in no dump: global 260.02M." in oom_text(Explanation([finding]), "table")
     [finding] = explain(con, [message], held("libtpu-0.0.33/kv"))
     assert "its bytes are not the sum of what was used" == finding.doubt
 
@@ -716,7 +716,7 @@ def test_of_two_failures_of_one_module_each_has_its_own_dump_or_none(con, held):
     [dump] = held("libtpu-0.0.52/temps")
     messages = [one for one in read_messages(both) if one.is_failure]
     found = explain(con, messages, [{**dump, "has_failed": True}])
-    said = "its bytes are not the sum of what was used, but of what another message says was"
+    said = "its bytes are not the sum of what was used, but the sum of what another message says"
     assert [None, said] == [one.doubt for one in found]
     assert [True, False] == [bool(one.values) for one in found]
     # A kernel that failed before says what it takes itself, and nothing of the sums of the dump.

@@ -320,7 +320,7 @@ def _rebuilt(held: Held, name: str) -> list[str]:
 
 
 def _way_in(again: str) -> str:
-    return f"Take them in with: bufferhouse lock --update{again} DUMPS"
+    return f"Add them with: bufferhouse lock --update{again} DUMPS"
 
 
 def _way_out(row: Compared, held: Held, name: str, again: str) -> str:

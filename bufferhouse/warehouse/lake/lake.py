@@ -75,8 +75,8 @@ class Lake(Warehouse):
             self.persistently(self._bring_along)
         except duckdb.Error as error:
             raise self.told(error) or WarehouseError(
-                f"{self.address} cannot be brought to this version: {faults.reason(error)}; no row was changed, and "
-                "the next ingest goes on from there"
+                f"{self.address} cannot be migrated to this version: {faults.reason(error)}; no row was changed, and "
+                "the next ingest continues from there"
             ) from error
 
     def _bring_along(self) -> None:
