@@ -1,4 +1,4 @@
-"""The modules of its own that a command of Python imports: what is compiled may change in any of them."""
+"""The user's own modules that a Python command imports: the compiled program may depend on any of them."""
 
 import ast
 import os

@@ -116,7 +116,7 @@ def _explaining(con: duckdb.DuckDBPyConnection, message: Message, candidates: li
 
 
 def _why_none(message: Message) -> str:
-    """Say what none of several dumps has, or that the message tells none of them."""
+    """Return the reason why a message belongs to none of several dumps."""
     if message.dialect in SUMS and not message.faults:
         return "none of those there has bytes that its figures are the sum of"
     if message.dialect in SIZES and not message.faults:

@@ -1,4 +1,4 @@
-"""What a reader's statement may be, judged on the tree that DuckDB itself makes of it.
+"""Which statements a reader may run, judged on DuckDB's own syntax tree of them.
 
 Everything is refused but what is known: one SELECT in any of its forms, EXPLAIN of what would be allowed without it,
 functions of `functions.txt`, tables of the warehouse and DuckDB's own views of its catalog.

@@ -63,7 +63,7 @@ def _parse_contents(work: Work) -> ParsedContents:
 
 
 def _scanned(scanner: Scanner, work: Work) -> ParsedContents | None:
-    """Return the contents that the native reader takes; None also for a fault of it, for Python has an answer."""
+    """Return the contents that the native reader takes; None also if it fails, as the reader in Python can answer."""
     scanned = Scanned(scanner)
     try:
         for content, files in work:

@@ -36,7 +36,7 @@ class OverlapError(ValueError):
 
 
 def strict_overlaps(dumps: Dumps) -> list[bool]:
-    """Say for each allocation whether pairs that touch fail to describe how its values share bytes.
+    """Return for each allocation whether pairs that touch fail to describe how its values share bytes.
 
     Raises:
         OverlapError: there is more to compare than the models can.

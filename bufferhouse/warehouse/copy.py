@@ -92,7 +92,7 @@ def _copy(reader: Warehouse, writer: Warehouse, name: str) -> int:
 
 
 def _fingerprint(con: duckdb.DuckDBPyConnection, name: str, columns: list[str]) -> tuple[int, str]:
-    """Return how many rows a table has, and a hash of them that no order changes."""
+    """Return the number of rows of a table, and a hash that does not depend on their order."""
     return con.execute(
         f"SELECT COUNT(*), CAST(COALESCE(SUM(CAST(hash({', '.join(columns)}) AS HUGEINT)), 0) AS VARCHAR) FROM {name}"
     ).fetchone()

@@ -222,7 +222,7 @@ class File(Warehouse):
             )
 
     def _open_published(self) -> None:
-        """Open the published copy as it is; where it is of another version, wait for the file instead."""
+        """Open the published copy, or wait for the file if the copy is of another version."""
         published = self.address.published
         self.con = connect(published, read_only=True, wait=self.wait)
         if applied_version(self.con) != max(migrations()):

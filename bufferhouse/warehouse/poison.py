@@ -1,4 +1,4 @@
-"""What makes the load of a batch fail: which dumps or files of it, found by halves."""
+"""Find the dumps or files that make the load of a batch fail, by trying halves of the batch."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar

@@ -121,7 +121,7 @@ def _by(rows: Mapping[str, list] | pl.DataFrame, key: str, value: str) -> dict:
 
 
 def _take(part: object, rows: Mapping[str, list], *names: str) -> None:
-    """Fill the columns of a part of a dump that are stored as they are."""
+    """Fill the columns of a part of a dump that are stored unchanged."""
     for name in names:
         setattr(part, name, rows[name])
 

@@ -43,7 +43,7 @@ def check_limits(keep_runs: int | None, older_than_days: float | None) -> None:
 
 
 def days_ago(days: float) -> datetime:
-    """Return the moment that was so many days ago.
+    """Return the moment a number of days ago.
 
     Raises:
         UsageError: it was before the year 1, or `days` is no number.

@@ -155,7 +155,7 @@ def complete_runs(warehouse: Warehouse, runs: Mapping[str, Run | None]) -> dict[
 
 
 def other_facts(warehouse: Warehouse, runs: Mapping[str, Run]) -> dict[str, dict[str, str]]:
-    """Return the facts and labels of runs that the warehouse knows otherwise, and that stay: what is said of them now.
+    """Return the new values of facts and labels of runs that contradict those in the warehouse, which stay.
 
     They are named as `set_facts` takes them, by the name of the run. When a run was complete may be said again.
     """

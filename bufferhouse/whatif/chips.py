@@ -8,7 +8,7 @@ _GIB, _MIB = 1 << 30, 1 << 20
 
 
 class Chip(NamedTuple):
-    """A chip: its memory, and what the runtime reserves of it, 0 where nobody said; `target` is what compilers call it.
+    """A chip: its memory, the bytes that the runtime reserves (0 if unknown), and `target`, the compilers' name for it.
 
     Dumps for GPUs are named by the architecture, such as sm_9.0 or sm_9.0a. `kinds` is how runs call a TPU.
     """

@@ -223,7 +223,7 @@ def notes(comparison: Comparison) -> list[str]:
 
 
 def warnings(comparison: Comparison) -> list[str]:
-    """Return the sentences about what makes the comparison less than it seems; every form of it says them."""
+    """Return the sentences about what limits the comparison; every format has them."""
     lines = []
     before, after = comparison.before, comparison.after
     if comparison.is_of_itself:

@@ -150,7 +150,7 @@ def _comment(title: str, sections: Sequence[Section], *, exact: bool) -> str:
 
 
 def _shorter(section: Section, rows: int) -> Section:
-    """Return a section with so many rows at most, and no text longer than a terminal shows it."""
+    """Return a section with a limited number of rows, and texts cut to what a terminal shows."""
     texts = {column.name: column.limit for column in section.columns if column.is_text}
     records = [
         record | {key: printable(record[key], most) for key, most in texts.items() if record[key] is not None}
@@ -257,7 +257,7 @@ def _sections(
 
 
 def _has_left_all_out(judged: Judged) -> bool:
-    """Return whether nothing was compared as all there is was left out; else what is told beside it says why."""
+    """Return whether nothing was compared because everything was left out; otherwise other lines say why."""
     return not (judged.verdict.compared_count or judged.unknown or judged.unjudged or judged.refused)
 
 

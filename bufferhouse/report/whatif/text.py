@@ -63,7 +63,7 @@ def change_title(change: Change) -> str:
 
 
 def change_sections(change: Change) -> list[Section]:
-    """Return the bytes before and after with what there is to say of them, and the edits."""
+    """Return the sections with the bytes before and after, with notes, and with the edits."""
     rows = [edit_record(change.subject, one) for one in change.outcome.applied]
     sections = [Section("", change_lines(change), _BYTES, _bytes_rows(change.outcome), "bytes")]
     return [*sections, _some("Edits", _EDITS, rows)] if rows else sections

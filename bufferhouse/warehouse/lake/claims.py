@@ -98,7 +98,7 @@ class Claims:
         return self.held & asked
 
     def release(self, numbers: Iterable[int] | None = None) -> None:
-        """Give claims back, all of them for None. Where the session has ended they are free without it."""
+        """Give back some claims, or all for None. If the session has ended, they are free already."""
         import psycopg
 
         given = set(self.held) if numbers is None else self.held.intersection(numbers)
@@ -131,7 +131,7 @@ class Claims:
                 ).fetchall()
 
     def reserve(self, least: int, count: int) -> int:
-        """Return the first of so many numbers in a row, from `least` on, of which no other worker is given one."""
+        """Reserve consecutive numbers from `least` on that no other worker gets; return the first."""
         with answering():
             (last,) = (
                 self.session()

@@ -166,7 +166,7 @@ def psycopg_module() -> ModuleType:
 
 
 def _set_up(con: "psycopg.Connection") -> None:
-    """Make tables and fence, anew where the catalog has another text of them."""
+    """Make tables and fence, or replace them if the catalog has another text of them."""
     text = STATEMENTS.read_text(encoding="utf-8")
     fingerprint = hashlib.sha256(text.encode()).hexdigest()
     if _fingerprint(con) == fingerprint:

@@ -1,4 +1,4 @@
-"""Try again what met a fault that passes: a catalog that was started anew, a bucket that is too busy to answer."""
+"""Retry after temporary faults: a catalog that was restarted, a bucket that is too busy to answer."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -23,7 +23,7 @@ def passes(error: Exception) -> bool:
 def patiently(
     what: Callable[[], T], failed: Callable[[], None] = lambda: None, is_cut_off: Callable[[], bool] = lambda: False
 ) -> T:
-    """Do what may meet a catalog or a bucket that does not answer; after each fault call `failed`, and do it anew.
+    """Run an action that needs a catalog or a bucket; if one does not answer, call `failed` and run it again.
 
     An error of DuckDB's that looks like no fault is one where `is_cut_off` says so.
 
