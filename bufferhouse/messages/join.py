@@ -72,9 +72,9 @@ def join(
     the sum of, or which has an allocation of the size that failed, or the instruction that it names.
     """
     if not candidates and has_unread:
-        return Joined(None, None, "none of those there could be read")
+        return Joined(None, None, "none of the dumps there could be read")
     if not candidates:
-        return Joined(None, None, "none is there; XLA writes one with XLA_FLAGS='--xla_dump_to=DIR "
+        return Joined(None, None, "there is none; XLA writes one with XLA_FLAGS='--xla_dump_to=DIR "
                       "--xla_dump_hlo_as_text', also for a program that does not fit")  # fmt: skip
     name = message.module
     named = [one for one in candidates if not name or name in (one["module_name"], one["program_name"])]
@@ -82,7 +82,7 @@ def join(
     named.sort(key=lambda one: _in_common(log, one["source_uri"]))  # of files of one content the nearest is taken
     fitting = list({one["dump_id"]: one for one in named}.values())
     if name and not fitting:
-        return Joined(None, None, f"none of those there is of the module {name}")
+        return Joined(None, None, f"none of the dumps there is of the module {name}")
     if len(fitting) > 1 or message.dialect == "T4":
         fitting = _explaining(con, message, fitting)
     if not fitting:
@@ -118,14 +118,14 @@ def _explaining(con: duckdb.DuckDBPyConnection, message: Message, candidates: li
 def _why_none(message: Message) -> str:
     """Return the reason why a message belongs to none of several dumps."""
     if message.dialect in SUMS and not message.faults:
-        return "none of those there has bytes that its figures are the sum of"
+        return "none of the dumps there has bytes that sum to its figures"
     if message.dialect in SIZES and not message.faults:
-        return f"none of those there has an allocation of just {allocated(message)}"
+        return f"none of the dumps there has an allocation of just {allocated(message)}"
     instruction, shape = _named(message)
     if instruction or shape:
         wanted = filter(None, ("a value", shape, instruction and f"of {instruction}"))
-        return f"none of those there has {' '.join(wanted)}"
-    return "it names nothing by which one of those there could be told"
+        return f"none of the dumps there has {' '.join(wanted)}"
+    return "it names nothing that identifies one of the dumps there"
 
 
 def _named(message: Message) -> tuple[str | None, str | None]:
