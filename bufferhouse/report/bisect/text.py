@@ -116,7 +116,7 @@ def _points_section(bisected: Bisected) -> Section:
         + (f", {known} known or not compiled." if known else ".")
     ]
     if bisected.step.first_bad is not None:
-        lines.append("A point is good if it takes the bytes of the first. There may be other steps between the ends.")
+        lines.append("Good points take as many bytes as the first. There may be other steps between the ends.")
     lines += [printable(note, 200) for note in bisected.notes]
     return Section("Points", lines, _POINTS, _records(bisected), "points")
 
