@@ -236,7 +236,7 @@ def _sections(
     grown = [*judged.verdict.offenders, *judged.verdict.warned, *judged.undonated]
     sections += [_why(row, records[row.key], held, links, exact) for row in grown[:_EXPLAINED]]
     if grown:
-        sections.append(Section("The way out", [_way_out(grown[0], held, name, again)]))
+        sections.append(Section("What to do", [_way_out(grown[0], held, name, again)]))
     line = "They take more than the lock says, by less than the limit, and pass."
     sections += table("Grown within the limit", line, _MOVED, "within_limit")
     line = f"{name} has them under another name or signature, and they are compared with that. {_way_in(again)}"
@@ -252,7 +252,7 @@ def _sections(
     line = f"{why} Their entries stay in the lock, unless it is written without --update."
     sections += table("No dump", line, _GONE, "gone")
     if notes := [*_absent(held, name), *held.after.notes]:
-        sections.append(Section("To be noted", [printable(note) for note in notes[:_SHOWN]]))
+        sections.append(Section("Notes", [printable(note) for note in notes[:_SHOWN]]))
     return sections
 
 
@@ -329,8 +329,8 @@ def _way_out(row: Compared, held: Held, name: str, again: str) -> str:
     # The name would accept every program that is called so, grown or not.
     first = shell_word(program.program_name) if len(same) == 1 else program.program_id
     return (
-        f"Wanted? bufferhouse lock{again} --accept {first} --why REASON DUMPS keeps the reason in {name}; "
-        f"bufferhouse lock{again} --update DUMPS takes all that moved. Commit the file with the change."
+        f"If it is intended: bufferhouse lock{again} --accept {first} --why REASON DUMPS keeps the reason in {name}; "
+        f"bufferhouse lock{again} --update DUMPS writes all that moved. Commit the file with the change."
     )
 
 

@@ -60,8 +60,8 @@ def read_fits(
     if not found:
         named = f" named {printable(word, 80)!r}" if word else ""
         raise UsageError(
-            f"no two programs{named} differ in one number of their signatures alone: compile one at several sizes, "
-            "such as batches, and ingest the dumps"
+            f"no two programs{named} have signatures that differ in one number only: compile one program at several "
+            "sizes, such as batches, and ingest the dumps"
         )
     return Asked(capacity_bytes, chip, found, at, note)
 
