@@ -172,13 +172,13 @@ def _place(warehouse: Warehouse, found: Read, candidates: Sequence[Record]) -> l
     if found.messages:  # a log that tells of one run is of that run, with all that it says
         next(iter(found.messages.values())).extend(unplaced)
     elif unplaced and not found.refused and all(one.dialect == DONATION for one in unplaced):
-        return [f"{found.log.entry.path}: {counted(len(unplaced), 'warning')} of donations that JAX could not use, of "
-                f"one of {counted(len(names), 'run')}; name the run with --run"]  # fmt: skip
+        return [f"{found.log.entry.path}: {counted(len(unplaced), 'warning')} about donations that JAX could not use, "
+                f"from one of {counted(len(names), 'run')}; name the run with --run"]  # fmt: skip
     elif unplaced or found.refused:
         said = counted(len(unplaced), "message")
         if not names:
-            raise UsageError(f"{said} about no run, as no dumps lie near; put the log beside the dumps of its run")
-        raise UsageError(f"{said} about none of {counted(len(names), 'run')} near it; name the run with --run")
+            raise UsageError(f"{said}, but there are no dumps near it; put the log beside the dumps of its run")
+        raise UsageError(f"{said}, but none of {counted(len(names), 'run')} near it fits; name the run with --run")
     return []
 
 

@@ -268,7 +268,7 @@ def test_no_measured_point_fits_that_its_compiler_refused(warehouse, tmp_path):
         (["jit_f", "--chip", "v9"], "--chip: expected one of v2, v3"),
         (["jit_f", "--capacity", "lots"], "--capacity: expected a size such as"),
         (["jit_g", "--chip", "v5e"], "there is no program 'jit_g'"),
-        (["jit_f", "--chip", "v5e", "--run", "b2"], "no two programs named 'jit_f' have signatures that differ in one number"),
+        (["jit_f", "--chip", "v5e", "--run", "b2"], "no two programs named 'jit_f' have signatures"),
     ],
 )
 def test_a_wrong_call_says_the_way_out(measured, words: list[str], message: str):
