@@ -58,7 +58,7 @@ def runs_set(
     name: Annotated[str, typer.Argument(help=_RUN, autocompletion=completion.runs)],
     facts: Annotated[
         list[str],
-        typer.Argument(help="K=V: platform=tpu, track=nightly, label.NAME=…, where K= removes it; or started_at=…"),
+        typer.Argument(help="K=V, such as platform=tpu, started_at=… or label.NAME=…; K= removes the fact."),
     ],
     warehouse: WarehouseOption = None,
     wait: WaitOption = 0.0,
@@ -331,9 +331,9 @@ def rejects_rm(
     warehouse: WarehouseOption = None,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Remove the rejects that match all given options, with the bytes they keep. Asks first; --yes wants a whole name.
+    """Remove the rejects that match all given options, with their bytes, after asking. With --yes, names must be whole.
 
-    Their files are read again by the next ingest, if they are still there.
+    The next ingest reads their files again, if they are still there.
 
     Example: bufferhouse rejects rm --rule compression --older-than 30 --plan
     """
