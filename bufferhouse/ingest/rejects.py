@@ -1,4 +1,4 @@
-"""What was refused: list it, look at it, try again with the parser of today."""
+"""What was refused: list it, look at it, try again with the current parser."""
 
 import io
 import tarfile
@@ -135,7 +135,7 @@ class Replayed:
 
 
 def replay(warehouse: Warehouse, reject_ids: list[int] | None, *, progress: Callable[[int, int], None]) -> Replayed:
-    """Try open rejects again with the parser of today; what is a dump now is loaded, and the reject keeps its history.
+    """Try open rejects again with the current parser; what is a dump now is loaded, and the reject keeps its history.
 
     `reject_ids` None stands for all open ones but lines of logs, which are read again with their logs.
 
