@@ -506,9 +506,9 @@ def read(
 ) -> Iterator[tuple[Found, dict[str, bytes] | Exception]]:
     """Yield the bytes of dumps by role, decompressed, or the OSError or CompressionError that prevents it.
 
-    Archives are streamed, so their dumps come in the order in which their last file stands there. What is read of a
-    module text becomes the `head` of its dump, and a dump whose content is known yields no bytes. Of dumps whose other
-    files are still to come, at most `waiting_bytes` are in memory.
+    Archives are streamed, so a dump comes when the last of its files was read. What is read of a module text becomes
+    the `head` of its dump. A dump whose content is known yields no bytes. At most `waiting_bytes` of dumps whose other
+    files are still to come are in memory.
     """
     for portion in portions_of(dumps):
         for _, some in groupby(portion, lambda dump: id(_tree(dump))):
@@ -604,7 +604,7 @@ def _trees(
     waits: Callable[[str], bool] = lambda archive: False,
     leaves_out: Callable[[str], bool] = lambda archive: False,
 ) -> Iterator[Tree]:
-    """Yield the trees of a source, without the archives that wait, and without those of a glob that are left out."""
+    """Yield the trees of a source, without archives that wait and without archives of a glob that are left out."""
     if source.startswith("s3://"):
         from bufferhouse.sources.bucket import Bucket
 
@@ -631,7 +631,7 @@ def _trees(
 
 
 def folder_of(pattern: str) -> str:
-    """Return the folder that stands before the first part of a glob that has a wildcard in it."""
+    """Return the folder before the first part of a glob that has a wildcard."""
     parts = pattern.split("/")
     first = next(place for place, part in enumerate(parts) if glob.has_magic(part))
     return "/".join(parts[:first]) or ("/" if first else ".")
@@ -689,7 +689,7 @@ def _common_base(entries: Sequence[Entry]) -> str:
 def _tree_of(path: str, *, is_matched: bool) -> Tree:
     """Return the tree of a path that exists: an archive by its name, else a directory or a single file.
 
-    What a glob matched may be gone by now: then the tree refuses it.
+    A file that a glob matched may be gone by now: then the tree refuses it.
 
     Raises:
         UsageError: there is nothing at `path`, or no file: a pipe would be waited on for ever.
