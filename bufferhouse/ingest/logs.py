@@ -256,7 +256,7 @@ def _store(warehouse: Warehouse, batch: Sequence[Read], started_at: datetime) ->
 
 
 def _rows_of(messages: Iterable[Message], place: tuple, refused: list[tuple[Refusal, bytes]]) -> dict[str, list[Row]]:
-    """Return the rows of messages by table; those with an invalid number are refused, damaged ones stored and refused."""
+    """Return the rows of messages by table; refuse those with an invalid number, store and refuse damaged ones."""
     kept: dict[str, list[Row]] = {table: [] for table in TABLES}
     number = 0
     for message in messages:

@@ -1,4 +1,4 @@
-"""Open a warehouse, to write or to read. Here is chosen whether it is a file or a lake, and nowhere else."""
+"""Open a warehouse, to write or to read. This is the only place that chooses between a file and a lake."""
 
 import os
 from collections.abc import Iterator
