@@ -26,15 +26,16 @@ __all__ = ["__version__", "connect", "explain", "program"]
 def connect(warehouse: "str | os.PathLike | None" = None, *, wait: float = 0.0) -> "duckdb.DuckDBPyConnection":
     """Return a read-only DuckDB connection to a warehouse, for notebooks and scripts.
 
-    Names of marts need no schema; staging and raw come behind them. A cursor of it needs the schema, and of a lake the
-    database: `bufferhouse_lake.marts.peak_memory`. Without a warehouse it is $BUFFERHOUSE_WAREHOUSE, else
-    `warehouse.duckdb` here. While somebody writes it is the published copy, and a warning says as of when; without one,
-    the call waits up to `wait` seconds. As long as the connection is open nobody can write to the file it reads.
+    Names of marts need no schema, nor do names of staging and raw that no mart has. A cursor of the connection needs
+    the schema, and for a lake also the database: `bufferhouse_lake.marts.peak_memory`. The default warehouse is
+    $BUFFERHOUSE_WAREHOUSE, else `warehouse.duckdb` in the working directory. While somebody writes, the connection
+    reads the published copy, and a warning says how old that is; without a copy, the call waits up to `wait` seconds.
+    As long as the connection is open, nobody can write to the file that it reads.
 
     Raises:
         UsageError: there is no warehouse.
         WarehouseBusy: it is being written, there is no published copy, and `wait` is over.
-        WarehouseError: it is one of another version.
+        WarehouseError: it has another version.
     """
     from bufferhouse.errors import WarehouseBusy, WarehouseInUse, or_wait
     from bufferhouse.query.notebooks import connect
@@ -48,12 +49,12 @@ def connect(warehouse: "str | os.PathLike | None" = None, *, wait: float = 0.0) 
 def explain(jitted: Any, *args: Any, chip: str | None = None, **kwargs: Any) -> "Explained":
     """Compile a jitted function of JAX for its arguments, and explain what the program takes.
 
-    Arguments may be shapes (`jax.ShapeDtypeStruct`). What `jitted.lower(…)` returned is taken, too, without arguments:
-    so a program is compiled ahead of time for another chip. `chip` is what a lock calls it, else the kind of device.
-    The answer has `.reserved`, `.peak`, `.values`, `.report()` and `.whatif("reschedule")`.
+    Arguments may be shapes (`jax.ShapeDtypeStruct`). To compile ahead of time for another chip, pass what
+    `jitted.lower(…)` returned, without arguments. `chip` is the name of the chip in a lock; the default is the kind of
+    device. The answer has `.reserved`, `.peak`, `.values`, `.report()` and `.whatif("reschedule")`.
 
     Raises:
-        UsageError: it is no jitted function, there are arguments beside what is lowered, or the compilation left no
+        UsageError: `jitted` is no jitted function, a lowered function came with arguments, or the compilation left no
             dump that can be read.
     """
     from bufferhouse.compiled.explain import explain
@@ -64,10 +65,10 @@ def explain(jitted: Any, *args: Any, chip: str | None = None, **kwargs: Any) -> 
 def program(
     name: str | int, run: str | None = None, *, warehouse: "str | os.PathLike | None" = None, wait: float = 0.0
 ) -> "ProgramView":
-    """Return a program of a run, else of the newest that has it; a notebook shows timeline and owners of the peak.
+    """Return a program of a run, or of the newest run that has it; a notebook shows timeline and owners of the peak.
 
-    `name` is its name or program_id, or the beginning of either. The warehouse is that of `connect`. The view holds
-    nothing open.
+    `name` is the name or program_id, or the beginning of either. The default warehouse is that of `connect`. The view
+    keeps no file open.
 
     Raises:
         UsageError: there is no such warehouse, program or run, or several fit; the message names them.

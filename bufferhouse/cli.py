@@ -91,7 +91,7 @@ app.command()(manual.manual)
 @app.callback(invoke_without_command=True)
 def _main(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and who reads dumps, and exit.")
+        bool, typer.Option("--version", help="Print the version and which reader reads dumps, and exit.")
     ] = False,
 ) -> None:
     if version:

@@ -78,7 +78,7 @@ def remove_leftovers(*targets: Path, of_ended: bool = False) -> None:
 
 
 def _is_other(process_id: int) -> bool:
-    """Say whether a process of that number runs here, and is not this one."""
+    """Return whether a process of that number runs here, and is not this one."""
     try:
         os.kill(process_id, 0)
     except (ProcessLookupError, OverflowError):

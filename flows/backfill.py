@@ -44,7 +44,7 @@ def backfill(
     config: str | None = None,
     settings: list[str] | None = None,
 ) -> State:
-    """Parse dumps again with the parser of today, or compute the rows of the incremental models again.
+    """Parse dumps again with the current parser, or compute the rows of the incremental models again.
 
     The bytes come from the warehouse itself; the sources need not be there. The artifact `backfill-summary` says what
     was done.

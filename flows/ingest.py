@@ -58,18 +58,18 @@ def ingest(
     config: str | None = None,
     settings: list[str] | None = None,
 ) -> State:
-    """Load the new dumps of some sources into the warehouse, one transaction a batch, and publish it.
+    """Load the new dumps of some sources into the warehouse, one transaction for each batch, and publish it.
 
-    Ends Completed, named `Completed with rejects` where dumps were refused, and Failed where too many were, the files
-    and directories that the call names hold no dump, or it cannot be carried out. The artifact `ingest-summary` says
-    what was done.
+    Ends as Completed, called `Completed with rejects` if dumps were refused. Ends as Failed if too many were refused,
+    if the files and directories of the call have no dump, or if the flow cannot be carried out. The artifact
+    `ingest-summary` says what was done.
 
     Args:
         sources: Names of configured sources, or files, directories, globs and URLs; else all configured sources.
         warehouse: The warehouse, file or lake; else as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb.
-        run: Name of the run all dumps belong to; else the source or each directory says it.
+        run: Name of the run that all dumps belong to; else the source or each directory gives it.
         labels: Facts about the runs, such as track: nightly.
-        workers: Processes of a local Dask cluster, where one parses; else one for each core.
+        workers: Processes of a local Dask cluster, if one is used; else one for each core.
         publish_copy: Publish a copy for readers at the end; else as configured, else yes.
         wait_seconds: How long to wait for another writer; else as configured, else 300.
         failing_share: The flow fails when more than this share of its new dumps is refused or cannot be read; else 0.5.

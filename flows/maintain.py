@@ -65,8 +65,8 @@ def maintain(
 ) -> State:
     """Remove old runs, compact the warehouse, prove a sample of it, run all checks, and publish it.
 
-    Fails, and publishes nothing, where a dump or a message of a log does not prove itself, or a check of severity
-    error finds offenders. The artifact `maintain-summary` says what was done.
+    Fails, and publishes nothing, if a dump or a message of a log cannot be proved, or a check of severity error finds
+    offenders. The artifact `maintain-summary` says what was done.
 
     Args:
         warehouse: The warehouse, file or lake; else as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb.

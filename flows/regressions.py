@@ -149,20 +149,20 @@ def regressions(
 ) -> State:
     """Compare the newest run of each platform, track and device with the one before it.
 
-    A program that the run before has not is compared with the newest earlier run that has it, and, where that run has
-    no program of its function, with the newest that has one. Programs that grew over the limit and were not accepted
-    are an event `bufferhouse.regression` for each pair of runs, donations that are lost an event
-    `bufferhouse.lost-donation`, however few bytes they are of.
-    The artifact `regressions` shows the comparisons with their causes, `regressions-summary` the counts.
+    A program that the run before lacks is compared with the newest earlier run that has it; if the run before lacks its
+    function, too, also with the newest earlier run that has the function. For each pair of runs, programs that grew
+    over the limit and were not accepted are an event `bufferhouse.regression`, and lost donations, however small, an
+    event `bufferhouse.lost-donation`. The artifact `regressions` shows the comparisons with their causes,
+    `regressions-summary` the counts.
 
     Args:
         warehouse: The warehouse, file or lake; else as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb.
         limit: The growth that counts as a regression, such as 5%,16MiB; else as configured, else 5%,16MiB.
         metric: reserved, occupied, temp or footprint; else as configured, else reserved.
         accept: A TOML file of growth that was accepted; else as configured.
-        reshaped: What the growth of a program with another signature is: fail, warn or ignore; else as configured,
+        reshaped: How growth of a program with another signature counts: fail, warn or ignore; else as configured,
             else fail.
-        wait_seconds: How long to wait for a writer, where there is no published copy; else as configured, else 300.
+        wait_seconds: How long to wait for a writer if there is no published copy; else as configured, else 300.
         config: The configuration; else $BUFFERHOUSE_CONFIG, else bufferhouse.toml in the working directory, if any.
         settings: Values that replace configured ones, such as regressions.limit=1%.
     """

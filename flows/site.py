@@ -51,15 +51,15 @@ def site(
 ) -> State:
     """Bring the site up to date, and leave a link to it.
 
-    Pages that show the same as before are not written. With history the fleet report stays under its date as well. The
-    artifacts `site` and `site-summary` say where it is and what was written.
+    Unchanged pages are not written. With history the fleet report is also kept under its date. The artifacts `site` and
+    `site-summary` say where the site is and what was written.
 
     Args:
         warehouse: The warehouse, file or lake; else as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb.
         target: A folder or an s3:// URL; else as configured, else the folder reports beside the warehouse.
         history: Keep the fleet report under its date; else as configured, else yes.
         url: Where people see the target, for links; else as configured.
-        wait_seconds: How long to wait for a writer, where there is no published copy; else as configured, else 300.
+        wait_seconds: How long to wait for a writer if there is no published copy; else as configured, else 300.
         config: The configuration; else $BUFFERHOUSE_CONFIG, else bufferhouse.toml in the working directory, if any.
         settings: Values that take the place of configured ones, such as report.history=false.
     """

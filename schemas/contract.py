@@ -108,7 +108,7 @@ class Contract:
         return self.schema.validate(frame, lazy=True)
 
     def is_kept_by(self, frame: pl.DataFrame) -> bool:
-        """Say whether `validate` would take the frame, a hundred times faster."""
+        """Return whether `validate` would take the frame, a hundred times faster."""
         if list(frame.schema.items()) != list(self.types.items()):
             return False
         is_kept, is_in_order = frame.select(self._rules, self._is_in_order).row(0)

@@ -1,4 +1,4 @@
-"""Pages of an answer: so many rows of each list, and never more text than an agent can read."""
+"""Pages of an answer: a limited number of rows of each list, and never more text than an agent can read."""
 
 from typing import Any, NamedTuple
 
@@ -56,7 +56,7 @@ def paged(found: dict[str, Any], page: Page) -> str:
 def _object(
     found: dict[str, Any], page: Page, count: int, left: dict[str, dict[str, Any]], path: str
 ) -> dict[str, Any]:
-    """Return an object with so many rows of each list; what is left out is noted in `left`."""
+    """Return an object with a limited number of rows of each list; what is left out is noted in `left`."""
     shown: dict[str, Any] = {}
     for name, value in found.items():
         place = f"{path}{name}"

@@ -40,7 +40,7 @@ Parameters = Annotated[dict[str, str | int | float | bool | None] | None, Field(
 
 
 def instructions() -> str:
-    """Return what an agent is told before it asks: SKILL.md without its head."""
+    """Return the instructions that an agent gets first: SKILL.md without its head."""
     return SKILL.read_text(encoding="utf-8").split("---\n", 2)[2].strip()
 
 

@@ -1,4 +1,4 @@
-"""The modules of its own that a command of Python imports: what is compiled may change in any of them."""
+"""The user's own modules that a Python command imports: the compiled program may depend on any of them."""
 
 import ast
 import os
@@ -45,7 +45,7 @@ def own_modules(words: Sequence[str], search_path: Sequence[str] = ()) -> list[P
 
 
 def _is_script(word: str) -> bool:
-    """Say whether a word names a file of Python: by its suffix, or by a first line such as `#!/usr/bin/env python3`."""
+    """Return whether a word names a Python file: by its suffix or by a first line such as `#!/usr/bin/env python3`."""
     if not os.path.isfile(word):
         return False
     if word.endswith(".py"):

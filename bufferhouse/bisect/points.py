@@ -189,7 +189,7 @@ class Points:
             )
 
     def is_known(self, at: int) -> bool:
-        """Say whether a point needs no compilation."""
+        """Return whether a point needs no compilation."""
         return self._known(at) is not None
 
     def verdict(self, at: int) -> str:

@@ -31,7 +31,7 @@ def bisect(
     command: Annotated[
         list[str],
         typer.Argument(
-            help="Behind --: the command that compiles it, run in an environment of the release. Where a word holds "
+            help="After --: the command that compiles it, run in an environment with the release. If a word contains "
             "{release}, no environment is made. {dump} is the folder that XLA dumps into; XLA_FLAGS names it, too."
         ),
     ],
@@ -39,25 +39,31 @@ def bisect(
     bad: Annotated[str | None, typer.Option("--bad", help="A later release, with other bytes.")] = None,
     package: Annotated[str, typer.Option("--of", help="The package: jaxlib, libtpu or another.")] = "jaxlib",
     releases: Annotated[
-        list[str] | None, typer.Option("--release", help="The releases, oldest first, instead of those of pip; repeat.")
+        list[str] | None,
+        typer.Option("--release", help="A release instead of those that pip finds; repeat for more, oldest first."),
     ] = None,
     flags: Annotated[
         list[str] | None,
-        typer.Option("--flag", help="Bisect these flags instead, each on top of those before it; repeat."),
+        typer.Option(
+            "--flag", help="Bisect flags instead of releases: each is added to those before it; repeat for more."
+        ),
     ] = None,
     flags_in: Annotated[
         str, typer.Option("--flags-in", help="The variable of --flag: XLA_FLAGS, LIBTPU_INIT_ARGS or TF_XLA_FLAGS.")
     ] = "XLA_FLAGS",
     extra: Annotated[
-        list[str] | None, typer.Option("--with", help="What is installed beside the release, as numpy<2; repeat.")
+        list[str] | None,
+        typer.Option("--with", help="A requirement to install beside the release, such as numpy<2; repeat for more."),
     ] = None,
-    python: Annotated[str | None, typer.Option("--python", help="Python of the environments, such as 3.11.")] = None,
+    python: Annotated[
+        str | None, typer.Option("--python", help="The Python of the environments, such as 3.11.")
+    ] = None,
     metric: Annotated[str, typer.Option("--metric", help="reserved, occupied, temp or footprint.")] = "reserved",
     memory_space: Annotated[int, typer.Option("--memory-space", min=0, help="The memory space.")] = 0,
     fail_is_bad: Annotated[
         bool, typer.Option("--fail-is-bad", help="Count a failed compilation as bad, and explain it; else skip it.")
     ] = False,
-    anew: Annotated[bool, typer.Option("--anew", help="Compile what runs of the warehouse know already, too.")] = False,
+    anew: Annotated[bool, typer.Option("--anew", help="Compile again what the warehouse already has.")] = False,
     timeout: Annotated[float | None, typer.Option("--timeout", min=1, help="Seconds for one compilation.")] = None,
     warehouse: WarehouseOption = None,
     output_format: ReportFormatOption = "table",
@@ -66,8 +72,8 @@ def bisect(
 ) -> None:
     """Find the first release with which a program takes other bytes, and why: log2(n) + 1 compilations for n releases.
 
-    Each compilation is a run of the warehouse, and is known the next time. Releases that cannot be installed, or whose
-    compilation fails, are skipped, and listed. Exit 1 if nothing moved.
+    Each compilation becomes a run of the warehouse, which the next bisection uses again. Releases that cannot be
+    installed, or whose compilation fails, are skipped and listed. Exit 1 if nothing moved.
 
     Example: bufferhouse bisect jit_f --good 0.7.1 --bad 0.8.3 -- python3 job.py
     """

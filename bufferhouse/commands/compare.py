@@ -98,8 +98,8 @@ def compare(
 ) -> None:
     """Compare the memory of two runs, program by program, and split each change into causes that sum to it.
 
-    A run may hold compilations of the same programs with other flags, such as a sweep: compare RUN --flags, or
-    compare RUN@FLAG=VALUE RUN@FLAG=OTHER, pairs them. A flag that no file tells is written FLAG=default.
+    One run may hold compilations of the same programs with different flags, such as a sweep. To compare these, write
+    compare RUN --flags, or compare RUN@FLAG=VALUE RUN@FLAG=OTHER. FLAG=default means that no file names the flag.
 
     With --fail-over the command is a gate for CI: it exits with 1 if a program grew over the limit, and shows the
     offenders first.

@@ -80,5 +80,5 @@ def _read(place: Address) -> dict[str, list[str]]:
 
 
 def _is_plain(name: str) -> bool:
-    """Say whether a shell takes a name as it is; others are not proposed: whoever wrote the dumps chose them."""
+    """Return whether a shell takes a name as it is; others are not proposed: whoever wrote the dumps chose them."""
     return all(char.isalnum() or char in "._-+/:@%" for char in name)

@@ -47,7 +47,8 @@ def ingest(
     reparse: Annotated[
         bool,
         typer.Option(
-            "--reparse", help="Parse the dumps of older versions again, from the tables; with --rehash all dumps."
+            "--reparse",
+            help="Parse dumps again that an older bufferhouse parsed, from the tables; with --rehash all dumps.",
         ),
     ] = False,
     allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Exit 0 also if a source has no dump.")] = False,
@@ -115,7 +116,7 @@ def ingest(
     else:
         from bufferhouse.report.summary import lines
 
-        way_out = ["Where a source may have no dump: --allow-empty"] if summary.endings is not None else []
+        way_out = ["If a source may have no dump, say --allow-empty"] if summary.endings is not None else []
         print("\n".join([*lines(summary, plan=plan), *way_out]))
     raise typer.Exit(summary.exit_code)
 

@@ -39,16 +39,16 @@ def lock(
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Compare with the file; exit 1 if a program grew.")] = False,
     update: Annotated[
-        bool, typer.Option("--update", help="Write what moved, keep the rest; end a merge conflict in the file.")
+        bool, typer.Option("--update", help="Write what moved, keep the rest; also mends a merge conflict in the file.")
     ] = False,
     accept: Annotated[
         list[str] | None,
         typer.Option(
-            "--accept", help="Write this function, or program_id, alone and keep the reason --why; repeat for more."
+            "--accept", help="Write only this function, or program_id, with the reason of --why; repeat for more."
         ),
     ] = None,
     why: Annotated[str | None, typer.Option("--why", help="With --accept: why the program may take more.")] = None,
-    file: Annotated[Path, file_option("--file", help="The file.")] = Path("memory.lock"),
+    file: Annotated[Path, file_option("--file", help="The lock file.")] = Path("memory.lock"),
     chip: Annotated[
         str | None,
         typer.Option(
@@ -59,7 +59,7 @@ def lock(
     fail_over: Annotated[
         str | None,
         typer.Option(
-            "--fail-over", help="With --check: let growth below this pass: 5%, 16MiB, or both as in 5%,16MiB."
+            "--fail-over", help="With --check: the growth that fails: 5%, 16MiB, or both as in 5%,16MiB; else any."
         ),
     ] = None,
     reshaped: Annotated[
@@ -69,17 +69,18 @@ def lock(
         ),
     ] = "fail",
     comment: Annotated[
-        Path | None, file_option("--comment", help="With --check: write the comment of a pull request here, too.")
+        Path | None,
+        file_option("--comment", help="With --check: write a comment for the pull request to this file, too."),
     ] = None,
     site: Annotated[
-        str | None, typer.Option("--site", help="Where the site is, for links; else report.url of the configuration.")
+        str | None, typer.Option("--site", help="The address of the site, for links; else report.url as configured.")
     ] = None,
     source_url: Annotated[
         str | None,
         typer.Option(
             "--source-url",
-            help="Where source lines are: https://host/blob/{git_revision}/{file}#L{line}; else report.source_url of "
-            "the configuration, else what GitHub's runner says.",
+            help="The address of a source line: https://host/blob/{git_revision}/{file}#L{line}; else "
+            "report.source_url of the configuration, else what GitHub's runner says.",
         ),
     ] = None,
     warehouse: WarehouseOption = None,
@@ -90,7 +91,7 @@ def lock(
     exact: BytesOption = False,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Write memory.lock: what the programs of some dumps take, function by function, chip by chip; or check it.
+    """Write memory.lock, the bytes that the programs of some dumps take on each chip; or check dumps against it.
 
     A check needs no accelerator: XLA compiles ahead of time. Exit 1 if a program grew, is not in the file, or has
     a dump that cannot be read.

@@ -100,7 +100,7 @@ def check(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_form
 
 @guarded
 def pack(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_format: FormatOption = "table") -> None:
-    """Find how tightly each arena could be packed, and keep it: `marts.fragmentation` then has what that would save.
+    """Compute how tightly each arena could be packed, and store it: `marts.fragmentation` shows what that would save.
 
     Only arenas that have no packing yet are looked at. Each search is bounded; the mart says which were cut short.
 
@@ -178,9 +178,9 @@ def prune(
 ) -> None:
     """Remove old runs, and the contents that no other run holds, after asking.
 
-    Runs with the label baseline stay, and those that `bufferhouse runs pin` names. --keep-runs counts runs of which no
-    dump was loaded apart: they push no other run out. `ingest --config` leaves a removed run out while its files lie
-    there unchanged; `ingest SOURCE` loads it again.
+    Runs with the label baseline stay, and those that `bufferhouse runs pin` names. --keep-runs counts runs without a
+    loaded dump separately: they push no other run out. As long as its files are unchanged, `ingest --config` does not
+    load a removed run again; `ingest SOURCE` does.
 
     Example: bufferhouse prune --keep-runs 30 --plan
     """
@@ -217,9 +217,9 @@ def stats(
 ) -> None:
     """Print what the warehouse holds: rows and bytes per table, dumps per run, repeats, rejects.
 
-    With a configuration the warehouse is that of it, if none is given, and the freshness of each source is printed.
-    JSON has more for a collector of metrics: the last load, open rejects, the current writer. Exit 3 if the warehouse
-    is being written and has no published copy.
+    With a configuration, its warehouse is the default, and the freshness of each source is printed. JSON has more for a
+    collector of metrics: the last load, open rejects, the current writer. Exit 3 if the warehouse is being written and
+    has no published copy.
 
     Example: bufferhouse stats --format json
     """
@@ -263,8 +263,8 @@ def metrics(
 ) -> None:
     """Print the figures of stats in the OpenMetrics format, for Prometheus.
 
-    With a configuration the warehouse is that of it, if none is given, and the figures have the freshness of each
-    source. `bufferhouse serve --metrics-port` serves the same, with what --set gives it.
+    With a configuration, its warehouse is the default, and the figures include the freshness of each source.
+    `bufferhouse serve --metrics-port` serves the same figures, with its own --set.
 
     Example: bufferhouse metrics --config bufferhouse.toml
     """

@@ -13,7 +13,7 @@ from bufferhouse.version import __version__
 def manual(ctx: typer.Context) -> None:
     """Print the manual page, made from the help of every verb.
 
-    Written to ~/.local/share/man/man1/bufferhouse.1 it is what `man bufferhouse` shows.
+    Write it to ~/.local/share/man/man1/bufferhouse.1, and `man bufferhouse` shows it.
 
     Example: bufferhouse manual
     """

@@ -22,7 +22,9 @@ def mcp(
     timeout: Annotated[float, typer.Option("--timeout", min=0.1, help="The seconds that a call may take.")] = 60.0,
     memory: Annotated[int, typer.Option("--memory", min=64, help="The MiB that a statement may take.")] = 1024,
     max_rows: Annotated[int, typer.Option("--max-rows", min=1, help="The rows that an answer may have.")] = 10_000,
-    skill: Annotated[bool, typer.Option("--skill", help="Print SKILL.md, which teaches an agent, and exit.")] = False,
+    skill: Annotated[
+        bool, typer.Option("--skill", help="Print SKILL.md, the instructions for an agent, and exit.")
+    ] = False,
 ) -> None:
     """Serve the warehouse to agents: a server of the Model Context Protocol on standard input and output.
 

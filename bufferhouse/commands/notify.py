@@ -16,7 +16,7 @@ def notify(
     test: Annotated[bool, typer.Option("--test", help="Send one message now, too, from this machine.")] = False,
     output_format: FormatOption = "table",
 ) -> None:
-    """Have Prefect tell of events by Slack and mail, as [notify] of the configuration says.
+    """Set up messages about events by Slack and mail, as [notify] of the configuration says; Prefect sends them.
 
     Makes notification blocks and automations on the server of `bufferhouse serve`. A second call changes nothing.
 

@@ -39,9 +39,9 @@ def oom(
 ) -> None:
     """Explain why a program did not fit: from the message in a log to the bytes of the dump and the line of code.
 
-    Exit 1 if something did not fit, as a message or files beside a dump say, or a line or a dump was not understood
-    or could not be read; 0 if there was nothing to explain. A failed compilation writes its dump all the same: name
-    its directory beside the log. For a run alone the messages that were ingested with it are used.
+    A failed compilation writes its dump all the same: name the directory of the dumps after the log. If only a run is
+    named, the messages that were ingested with it are explained. Exit 1 if a message, or files beside a dump, say that
+    something did not fit, or if a log or a dump could not be read or understood; 0 if there was nothing to explain.
 
     Example: bufferhouse oom train.log /tmp/dumps/2026-11-23
     """
@@ -59,10 +59,11 @@ def oom(
     if asked is not None and held:
         raise UsageError("expected directories of dumps or a run of the warehouse, not both")
     if run is not None and held:
-        raise UsageError(f"{run}: no such file or directory; nor a run, as dumps are named beside it")
+        raise UsageError(f"{run}: no such file or directory; it is no run either, as dumps are named beside it")
     if not logs and run is None:
         say(
-            "bufferhouse: no log is named, and none there is called like one: *.log, *.out, *.err, stderr.txt and so on"
+            "bufferhouse: no log was named, and no file there has the name of a log: *.log, *.out, *.err, stderr.txt "
+            "and so on"
         )
     messages, refused = _read(logs, is_alone=len(logs) == 1 and not held and run is None)
     findings, candidates = [], []

@@ -50,8 +50,8 @@ def query(
     sql: Annotated[
         str | None,
         typer.Argument(
-            help="One statement that reads; without it, those of standard input, where an interactive shell starts on "
-            "a terminal."
+            help="One statement that reads. Without it, statements are read from standard input; on a terminal an "
+            "interactive shell starts."
         ),
     ] = None,
     file: Annotated[
@@ -68,8 +68,8 @@ def query(
         list[str] | None,
         typer.Option(
             "--param",
-            help="NAME=VALUE for the parameter $NAME; repeat for more. A number, null, true and false are that, all "
-            "else is text, and so is what stands in single quotes: \"v='0.10'\".",
+            help="NAME=VALUE for the parameter $NAME; repeat for more. A number, null, true and false are taken as "
+            "such; all else is text, as is a value in single quotes: \"v='0.10'\".",
         ),
     ] = None,
     warehouse: WarehouseOption = None,

@@ -58,7 +58,7 @@ def runs_set(
     name: Annotated[str, typer.Argument(help=_RUN, autocompletion=completion.runs)],
     facts: Annotated[
         list[str],
-        typer.Argument(help="K=V: platform=tpu, track=nightly, label.NAME=…, where K= removes it; or started_at=…"),
+        typer.Argument(help="K=V, such as platform=tpu, started_at=… or label.NAME=…; K= removes the fact."),
     ],
     warehouse: WarehouseOption = None,
     wait: WaitOption = 0.0,
@@ -104,10 +104,10 @@ def runs_rm(
     yes: YesOption = False,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Remove runs, and the contents that no other run holds, after asking. Beside --yes names must be whole.
+    """Remove runs, and the contents that no other run holds, after asking. With --yes, names must be whole.
 
-    Where their files still lie in a source, the next ingest of it loads them again: this verb repairs. What retention
-    removes, as `prune` does, stays out.
+    If their files are still in a source, the next ingest of it loads them again: use this verb to repair a run. Runs
+    that `prune` or retention removes stay out.
 
     Example: bufferhouse runs rm latest:track=release --plan
     """
@@ -331,9 +331,9 @@ def rejects_rm(
     warehouse: WarehouseOption = None,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Remove the rejects that match all given options, with the bytes they keep. Asks first; --yes wants a whole name.
+    """Remove the rejects that match all given options, with their bytes, after asking. With --yes, names must be whole.
 
-    Their files are read again by the next ingest, if they are still there.
+    The next ingest reads their files again, if they are still there.
 
     Example: bufferhouse rejects rm --rule compression --older-than 30 --plan
     """

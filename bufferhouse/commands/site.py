@@ -16,7 +16,7 @@ from bufferhouse.errors import UsageError, counted
 if TYPE_CHECKING:
     from bufferhouse.warehouse import Address
 
-ForceOption = Annotated[bool, typer.Option("--force", help="Make every page anew, also those that show the same.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Make every page again, also unchanged ones.")]
 
 
 @guarded
@@ -31,11 +31,11 @@ def site(
     force: ForceOption = False,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Write the whole site, or what changed of it: every page linked, with its figures as JSON beside it.
+    """Write the site, or the pages of it that changed: all reports, linked, with their figures as JSON beside them.
 
     The files need no server: they work from the disk, a bucket or any web server. A killed build leaves a site whose
-    links work, and the next one goes on. From the configuration the site takes report.source_url, regressions.accept
-    and the sources, which may be stale.
+    links work, and the next build continues it. The site uses report.source_url and regressions.accept of the
+    configuration, and says which of its sources are stale.
 
     Example: bufferhouse site public --warehouse nightly.duckdb
     """

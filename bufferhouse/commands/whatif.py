@@ -57,7 +57,7 @@ def whatif(
     exact: BytesOption = False,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Show what edits of values would do to the peak and the arena, schedule, fusions and layouts kept.
+    """Show what edits of values would do to the peak and the arena, with schedule, fusions and layouts kept.
 
     Each edit is labelled exact, bound or estimate, and says why. The page has the map before and after. Exit 1 if
     --fit finds no set of edits that fits.
@@ -113,7 +113,7 @@ def savings(
     exact: BytesOption = False,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Rank single edits of a program by what they take off its peak, and the values of one op_name or source line.
+    """Rank single edits of a program by how far each lowers its peak, and all values of one op_name or source line.
 
     Example: bufferhouse savings jit_cnn_train_step --kind remat
     """
@@ -140,7 +140,9 @@ def fits(
         ),
     ] = "",
     chip: Annotated[str | None, typer.Option("--chip", help="The chip, such as v5e.")] = None,
-    capacity: Annotated[str | None, typer.Option("--capacity", help="The memory instead, such as 15.75GiB.")] = None,
+    capacity: Annotated[
+        str | None, typer.Option("--capacity", help="The memory instead of a chip, such as 15.75GiB.")
+    ] = None,
     at: Annotated[
         list[int] | None, typer.Option("--at", min=1, help="Interpolate this number, too; repeat for more.")
     ] = None,
@@ -154,7 +156,7 @@ def fits(
     exact: BytesOption = False,
     wait: WaitOption = 0.0,
 ) -> None:
-    """Show how far programs that differ in one number (batch, sequence, layers) fit a chip, from measured points.
+    """Show up to which batch, sequence length or number of layers a program fits a chip, from dumps of several sizes.
 
     Example: bufferhouse fits jit_train_step --chip v5e
     """

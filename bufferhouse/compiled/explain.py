@@ -167,8 +167,8 @@ def _read(folder: _Folder, compiled: Any, chip: str | None, checkout: Checkout) 
         found = measured(con, checkout, chip=chip)
         if not found.entries:
             raise UsageError(
-                "expected a dump of the program, found none that can be read: what comes from a cache of compilations "
-                "leaves none, nor what $XLA_FLAGS leave out; compile in a process of its own, without a cache, with "
+                "expected a dump of the program, found none that can be read: a program from a cache of compilations "
+                "leaves none, nor does one that $XLA_FLAGS exclude; compile in a new process, without a cache, with "
                 "JAX_ENABLE_COMPILATION_CACHE=false, and with no --xla_dump_… in XLA_FLAGS"
                 + "".join(f"\nrefused: {uri}" for uri in found.refused)
             )

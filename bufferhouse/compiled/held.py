@@ -20,7 +20,7 @@ from bufferhouse.lock.file import (
 from bufferhouse.redaction import shell_word
 from bufferhouse.report.lock.text import lock_text
 
-_WAY_IN = "Take it in with: pytest --memory-lock-update, and commit the file with the change."
+_WAY_IN = "Add it with: pytest --memory-lock-update, and commit the file with the change."
 
 
 def held_text(path: Path, explained: Explained, fail_over: str) -> str | None:

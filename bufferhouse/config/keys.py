@@ -100,7 +100,7 @@ def schedule(value: Any) -> float | str | None:
 
 
 def own_schedule(value: Any) -> float | str:
-    """Return what `schedule` does, and `off` as it is; None in a source means the value of the section."""
+    """Return a schedule as `schedule` does, or `off`; None in a source means the value of the section."""
     return "off" if value == "off" else schedule(value)
 
 

@@ -80,7 +80,7 @@ def find(given: str | Path | None = None) -> Path | None:
 
 
 def is_secret(flag: str) -> bool:
-    """Say whether a flag `section.key=value` gives a value that nobody may see."""
+    """Return whether a flag `section.key=value` gives a value that nobody may see."""
     _section, keys, key = _named(flag.partition("=")[0])
     return key in keys and keys[key].is_secret
 

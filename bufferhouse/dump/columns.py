@@ -211,7 +211,7 @@ LARGEST_SIZE = 2**53  # beyond it a reader that keeps numbers as doubles (JSON, 
 
 
 def tiles(columns: Sequence[Sequence[str]], literal: int, length: int) -> bool:
-    """Say whether captured columns and `literal` characters of fixed text add up to a section of `length` characters.
+    """Return whether the captured columns and `literal` characters of fixed text fill a section of `length` characters.
 
     Matches of one `findall` never overlap, so equal sums mean that they tile the section: nothing was skipped.
     """

@@ -110,7 +110,7 @@ class Brackets:
         return self.stop if self.pending is None else self.pending.end()
 
     def closed_at(self, place: int) -> bool:
-        """Say whether all quotes and brackets opened before `place` are closed there; places must ascend."""
+        """Return whether all quotes and brackets opened before `place` are closed there; places must ascend."""
         while self.pending and self.pending.end() <= place:
             self.take()
         return not self.depth and not self.braces and (self.pending is None or self.pending.start() >= place)

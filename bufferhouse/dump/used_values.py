@@ -45,7 +45,7 @@ def cut(text: str, start: int, heads: Sequence[str], role: str) -> Blocks:
 
 
 def _one_pass(text: str, start: int, heads: Sequence[str], role: str) -> Blocks | None:
-    """Cut a section whose instruction texts hold no line feed, which is all of them in practice; None if some do."""
+    """Cut a section whose instruction texts have no line feed, as in practice all do; None if some have."""
     stop = text.find(LIVE_RANGE_MARK, start) if role == "combined" else -1
     if stop < 0:
         stop = content_end(text)
@@ -77,7 +77,7 @@ def _tiled(text: str, start: int, stop: int, heads: Sequence[str], pattern: re.P
 
 
 def _is_glued(text: str, start: int, stop: int, heads: Sequence[str]) -> bool:
-    """Say whether heads stand directly behind the instruction before them (jaxlib 0.4.24 to 0.4.35).
+    """Return whether heads stand directly behind the instruction before them (jaxlib 0.4.24 to 0.4.35).
 
     In a section of one block the only sign is the line feed that is missing before the live range.
     """

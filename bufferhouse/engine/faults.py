@@ -133,7 +133,7 @@ def keeps_out(error: Exception) -> bool:
 
 
 def missing_file(place: str) -> str:
-    """Return what is said of a file that the catalog of a lake names, and that is not there."""
+    """Return the message about a missing file that the catalog of a lake names."""
     return f"a file of the lake is missing: {place}; put it back from a copy of the data path"
 
 
@@ -194,7 +194,7 @@ def is_away(error: Exception) -> bool:
 
 
 def away(error: Exception) -> WarehouseBusy:
-    """Return what is said of a lake that does not answer, and did not after other tries."""
+    """Return the message about a lake that does not answer, even after several tries."""
     return WarehouseBusy(f"the lake does not answer: {reason(error)}; what was committed is kept, try again later")
 
 

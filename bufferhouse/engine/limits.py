@@ -68,7 +68,7 @@ class Limits:
 
 @contextmanager
 def bounded_memory(more_bytes: int) -> Iterator[None]:
-    """Let the process take so many bytes more than it has, and no more, where the system can bound that (Linux)."""
+    """Limit the memory that the process may take in addition, in bytes, if the system can do that (Linux)."""
     taken = _taken_bytes()
     if taken is None:
         yield

@@ -1,7 +1,7 @@
 """Which new files are ready to be read, and which are still arriving.
 
-Nothing here reads a file whose path, size and time are known. What is held back is looked at again by the next pass,
-and needs no memory of this one: how long a file has been as it is, its own time says.
+Nothing here reads a file whose path, size and time are known. The next pass looks again at files that wait, and needs
+no state of this one: the time of a file says how long it has been unchanged.
 """
 
 from array import array
@@ -35,7 +35,7 @@ class Rules:
 class Arrivals:
     """The dumps of one pass, seen at one moment: `ready` may be read, `waiting` says why others may not.
 
-    `waiting_dumps` are among what waits, besides archives, logs, and files of dumps that are not there yet.
+    `waiting_dumps` counts the dumps in it; archives, logs, and files of dumps that are not there yet may wait, too.
     """
 
     rules: Rules
@@ -48,7 +48,7 @@ class Arrivals:
     _markers: dict[tuple[str, str], Entry | None] = field(default_factory=dict)
 
     def sort(self, fresh: FoundDumps, roots: Mapping[str, str]) -> None:
-        """Part new or changed dumps into those to read and those to wait for; `roots` gives each run's directory."""
+        """Part new or changed dumps into those to read and those that wait; `roots` has the directory of each run."""
         ready = array("L")
         for dump in fresh:
             reason = self._reason(dump, roots.get(dump.run_name))
@@ -59,7 +59,7 @@ class Arrivals:
         self.ready = fresh.only(ready)
 
     def _reason(self, dump: Found, root: str | None) -> str | None:
-        """Say what a dump waits for, None where it is ready."""
+        """Return what a dump waits for; None if it is ready."""
         if self._is_settled_as_a_whole(dump):
             return None
         if self.rules.marker:
@@ -71,11 +71,11 @@ class Arrivals:
             if max(part.mtime_ns for part in dump.parts.values()) <= marker.mtime_ns:
                 return None
         if dump.content is None and self._age(dump.mtime_ns) < self.rules.settle:
-            return f"it has not been the same for {self.rules.settle:g} s yet"
+            return f"it changed less than {self.rules.settle:g} s ago"
         if dump.module_text is not None and self._age(dump.module_text.mtime_ns) < self.rules.settle:
-            return f"its module text has not been the same for {self.rules.settle:g} s yet"
+            return f"its module text changed less than {self.rules.settle:g} s ago"
         if dump.proto is not None and self._age(dump.proto.mtime_ns) < self.rules.settle:
-            return f"its proto has not been the same for {self.rules.settle:g} s yet"
+            return f"its proto changed less than {self.rules.settle:g} s ago"
         if "proto" in dump.parts and self._is_in_grace(dump):
             return f"…{SUFFIXES['allocations']} may still come"
         if dump.content is None and len(dump.parts) > 1 and len(dump.parts) < len(SUFFIXES) and self._is_in_grace(dump):
@@ -84,7 +84,7 @@ class Arrivals:
         return None
 
     def hold(self, dump: Found, files: Mapping[str, bytes] | Exception) -> bool:
-        """Say whether a dump that was just read must wait after all, and note why."""
+        """Return whether a dump that was just read must wait after all, and note why."""
         reason = None
         if isinstance(files, StillWritten):
             reason = str(files)
@@ -99,7 +99,7 @@ class Arrivals:
         self.waiting_dumps += 1
 
     def _is_alone(self, dump: Found) -> bool:
-        """Say whether a dump in one file may be the first of three; only reading it tells."""
+        """Return whether a dump in one file may be the first of three; only reading it tells."""
         if set(dump.parts) != {"combined"} or self._is_settled_as_a_whole(dump) or not self._is_in_grace(dump):
             return False
         if not plain_name(dump.uri).endswith(SUFFIXES["allocations"]):
@@ -114,10 +114,10 @@ class Arrivals:
         return dump.run_name not in self.complete_runs and self._age(dump.mtime_ns) < self.rules.grace
 
     def _age(self, mtime_ns: int) -> float:
-        """Return for how many seconds a file has been as it is.
+        """Return for how many seconds a file has been unchanged.
 
-        A file server's clock may be ahead of ours: a time to come is as long ago as it is ahead, else files would wait
-        for it for ever.
+        The clock of a file server may be ahead of ours: a time in the future counts as being as far in the past, or the
+        file would never count as settled.
         """
         return abs(self.now_ns - mtime_ns) / _SECOND_NS
 
@@ -138,11 +138,11 @@ class Arrivals:
 
 
 def _is_first_of_three(files: Mapping[str, bytes]) -> bool:
-    """Say whether the one file of a dump ends behind its allocations, as the first of three does."""
+    """Return whether the one file of a dump ends behind its allocations, as the first of three does."""
     (data,) = files.values()
     return data.startswith(b"BufferAssignment:\n") and not any(mark in data for mark in _FIRST_OF_THREE_HAS_NO)
 
 
 def orphans(paths: Sequence[str]) -> list[str]:
-    """Say why values and live range files are not read: without the file they belong to they are no dump."""
-    return [f"{path}: its …{SUFFIXES['allocations']} has not come" for path in sorted(paths)]
+    """Return why values and live range files are not read: without the file that they belong to they are no dump."""
+    return [f"{path}: its …{SUFFIXES['allocations']} has not arrived" for path in sorted(paths)]

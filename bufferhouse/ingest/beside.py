@@ -1,4 +1,4 @@
-"""What the files beside a dump say of its compilation: its module text, its proto and its options."""
+"""What the files beside a dump say about its compilation: its module text, its proto and its options."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -117,7 +117,7 @@ def _read_proto(proto: Proto, data: bytes) -> Proto:
 
 
 def _read_assignment(data: bytes) -> tuple:
-    """Return what a buffer assignment says, its events and its sets with their keys."""
+    """Return the facts of a buffer assignment, and its events and alias sets with their keys."""
     from bufferhouse.proto.alias_sets import alias_sets
     from bufferhouse.proto.assignment import read_assignment
     from bufferhouse.proto.heap import heap_events

@@ -1,7 +1,7 @@
-"""Batches of which this worker alone has all contents and all files; what others load is looked at again later.
+"""Batches whose contents and files this worker alone has claimed; what others have claimed is checked again later.
 
-What is put back is never lost: as soon as nobody claims it any more it is known, and its sighting is one more row, or
-the load of it failed, and it is read again.
+A sighting that is put back is never lost: as soon as nobody claims it any more, either its content is known, and the
+sighting is one more row, or the load of the content failed, and it is read again.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def claimed_batches(
     """Yield the batches that `read_batches` yields, without what other workers load; that comes last, when they have.
 
     Raises:
-        WarehouseBusy: another worker neither ends nor gets on, for ten minutes.
+        WarehouseBusy: another worker neither ends nor makes progress for ten minutes.
     """
     waiting: PutBack = []
     for batch in read_batches(warehouse, dumps, limits, hold=hold):

@@ -1,4 +1,4 @@
-"""How fresh each configured source is, as the warehouse knows it: no source is listed or asked for this."""
+"""How fresh each configured source is, from the warehouse alone: no source is listed or read for this."""
 
 import os
 import re
@@ -26,9 +26,9 @@ class Freshness:
     newest_file_at: datetime | None
 
     def quiet_seconds(self, now: datetime) -> float | None:
-        """Return for how long nothing came: since the last load, as a file may have a time to come.
+        """Return the seconds since the last load, not the age of the newest file, whose time may lie in the future.
 
-        None where nothing of it is there. A clock that was set back makes it 0, never less.
+        None if the source never brought a dump. After a clock was set back the result is 0, never less.
         """
         return None if self.last_load_at is None else max(0.0, (now - self.last_load_at).total_seconds())
 
@@ -36,21 +36,21 @@ class Freshness:
 def freshness(con: duckdb.DuckDBPyConnection, conf: Config) -> dict[str, Freshness]:
     """Return the freshness of each configured source, by name.
 
-    An observation belongs to a source that has its file: whose path it is, or lies below, or whose glob matches it or a
-    folder above. Of what was loaded by hand by a relative path that is told as seen from here, and from the
-    configuration.
+    An observation belongs to a source if its file is a path of the source, lies below one, or matches a glob of it,
+    itself or by a folder above. Relative paths of dumps that were loaded by hand are taken relative to the working
+    directory and to the configuration.
     """
     return {source["name"]: _of(con, _places_of(conf, source["paths"])) for source in conf.sources}
 
 
 def stale_after(conf: Config, name: str) -> float:
-    """Return after how many seconds without anything new a source is stale; infinite where it never is."""
+    """Return after how many seconds without new dumps a source is stale; infinite if it never is."""
     own = (conf.source(name) or {}).get("stale")
     return conf["thresholds"]["stale"] if own is None else own
 
 
 def is_stale(quiet_seconds: float | None, threshold: float) -> bool:
-    """Say whether a source is stale: one of which nothing is there is, unless it never can be."""
+    """Return whether a source is stale; one that never brought a dump is, unless the threshold is infinite."""
     return threshold != float("inf") and (quiet_seconds is None or quiet_seconds > threshold)
 
 

@@ -18,8 +18,8 @@ def in_memory(
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Yield a connection to a warehouse in memory that holds the dumps of `sources`.
 
-    What is refused is said on standard error and in raw.rejects, as in any warehouse; archives that are passed by are
-    named, too, and sources without a dump. Files, folders and archives that could not be opened have no row: `unread`
+    Refused dumps are reported on standard error and are in raw.rejects, as in any warehouse; skipped archives and
+    sources without a dump are named, too. Files, folders and archives that could not be opened have no row: `unread`
     gets a line for each, with the reason.
 
     Raises:

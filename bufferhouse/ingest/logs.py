@@ -1,7 +1,7 @@
-"""Logs beside dumps into the warehouse: their messages about programs that did not fit.
+"""Load logs beside dumps into the warehouse: their messages about programs that did not fit.
 
-A log is streamed once, when its size or time is new, after the dumps of its source are loaded. Most hold no message:
-they leave one row, which says that they need not be read again.
+A log is streamed once, when its size or time is new, after the dumps of its source are loaded. Most logs have no
+message: they leave one row, so that they are not read again.
 """
 
 from collections import Counter
@@ -60,12 +60,12 @@ class LoadedLogs:
 def load_logs(warehouse: Warehouse, logs: Sequence[Log]) -> LoadedLogs:
     """Read logs and store their messages, some hundred logs in one transaction.
 
-    To be called when the dumps that they are about are loaded. A log that cannot be read, or whose run nothing tells,
-    stops no other.
+    Call it when the dumps that the logs are about are loaded. A log that cannot be read, or whose run is unknown, does
+    not stop the others.
 
     Raises:
         SourceUnavailable: a bucket does not answer.
-        WarehouseBusy: a lake does not answer, also after several tries.
+        WarehouseBusy: a lake does not answer, even after several tries.
     """
     done = LoadedLogs()
     batch: list[Read] = []
@@ -93,9 +93,9 @@ def load_logs(warehouse: Warehouse, logs: Sequence[Log]) -> LoadedLogs:
 
 
 def unknown_logs(warehouse: Warehouse, logs: Sequence[Log]) -> list[Log]:
-    """Return the logs whose size or time is not that of their newest row, or of which an older version refused a line.
+    """Return the logs whose size or time differs from their newest row, or in which an older version refused a line.
 
-    A log that may be of several runs is known where one of them has it.
+    A log that may belong to several runs is known if one of them has it.
     """
     names = {name for log in logs for name in log.places}
     known = {
@@ -149,13 +149,13 @@ def _read_all(logs: Sequence[Log]) -> Iterator[tuple[Log, Read | Exception]]:
 
 
 def _place(warehouse: Warehouse, found: Read, candidates: Sequence[Record]) -> list[str]:
-    """Find the run of each message of a log, which may be of several: that of the dump it is joined to.
+    """Find the run of each message of a log that may be of several runs: the run of the dump that the message joins.
 
-    A warning of a donation names no program: it goes with the other messages. Where there are none it is left out,
-    and a sentence about it is returned.
+    A warning about a donation names no program, so it gets the run of the other messages. If there are none it is left
+    out, and a sentence about it is returned.
 
     Raises:
-        UsageError: the log has a message or a refused line, and nothing tells of which run it is.
+        UsageError: the log has a message or a refused line, and its run cannot be determined.
     """
     there = run_ids(warehouse, found.log.places)
     names = [name for name in found.log.places if name in there]
@@ -172,18 +172,18 @@ def _place(warehouse: Warehouse, found: Read, candidates: Sequence[Record]) -> l
     if found.messages:  # a log that tells of one run is of that run, with all that it says
         next(iter(found.messages.values())).extend(unplaced)
     elif unplaced and not found.refused and all(one.dialect == DONATION for one in unplaced):
-        return [f"{found.log.entry.path}: {counted(len(unplaced), 'warning')} of donations that JAX could not use, of "
-                f"one of {counted(len(names), 'run')}; name the run with --run"]  # fmt: skip
+        return [f"{found.log.entry.path}: {counted(len(unplaced), 'warning')} about donations that JAX could not use, "
+                f"from one of {counted(len(names), 'run')}; name the run with --run"]  # fmt: skip
     elif unplaced or found.refused:
         said = counted(len(unplaced), "message")
         if not names:
-            raise UsageError(f"{said} about no run, as no dumps lie near; put the log beside the dumps of its run")
-        raise UsageError(f"{said} about none of {counted(len(names), 'run')} near it; name the run with --run")
+            raise UsageError(f"{said}, but there are no dumps near it; put the log beside the dumps of its run")
+        raise UsageError(f"{said}, but none of {counted(len(names), 'run')} near it fits; name the run with --run")
     return []
 
 
 def _load(warehouse: Warehouse, batch: Sequence[Read], done: LoadedLogs) -> None:
-    """Store what was read of some logs; where others write, too, without the logs that they are about to store."""
+    """Store what was read of some logs; in a lake, without the logs that other workers are about to store."""
     started_at = datetime.now(UTC)
     no_dumps = ParsedBatch(Batch({"dumps": pl.DataFrame(schema={"dump_id": pl.Int64})}))
 
@@ -256,7 +256,7 @@ def _store(warehouse: Warehouse, batch: Sequence[Read], started_at: datetime) ->
 
 
 def _rows_of(messages: Iterable[Message], place: tuple, refused: list[tuple[Refusal, bytes]]) -> dict[str, list[Row]]:
-    """Return the rows of messages by table; one with a number that is none is refused, a damaged one is both."""
+    """Return the rows of messages by table; refuse those with an invalid number, store and refuse damaged ones."""
     kept: dict[str, list[Row]] = {table: [] for table in TABLES}
     number = 0
     for message in messages:
@@ -303,7 +303,7 @@ def _said_before(warehouse: Warehouse, run_id: int, path: str, load_id: int) -> 
 
 
 def _new_count(kept: Mapping[str, list[Row]], said_before: list[list[tuple]] | None) -> int:
-    """Return how many messages about memory a log has that it had not before: one that grows is read again whole."""
+    """Return the number of new messages about memory in a log, as a log that grew is read again from its beginning."""
     dialect = list(CONTRACTS["oom_messages"].columns).index("dialect")
     known = Counter(text for *_, text in said_before[0]) if said_before else Counter()
     now = Counter(row[-1] for row in kept["oom_messages"] if row[dialect] != DONATION)
@@ -311,7 +311,7 @@ def _new_count(kept: Mapping[str, list[Row]], said_before: list[list[tuple]] | N
 
 
 def _fresh(warehouse: Warehouse, rejects: Sequence[tuple], names: Mapping[int, str]) -> list[tuple]:
-    """Return the rejects that this version has not spoken yet; what a log says twice is one."""
+    """Return the rejects that this version has not stored yet; lines that a log repeats make one."""
     by_key = {(place[0], place[1], _hash(text)): one for one in rejects for place, _, _, text in [one]}
     spoken = warehouse.known_refusals(key[2] for key in by_key) if by_key else set()
     return [one for (run, path, digest), one in by_key.items() if (names[run], path, digest) not in spoken]
@@ -322,7 +322,7 @@ def _hash(text: bytes) -> str:
 
 
 def _resolve(warehouse: Warehouse, logs: Sequence[Row], rejects: Sequence[tuple]) -> None:
-    """Close the open rejects of logs in which what was refused does not stand any more, or is told anew."""
+    """Close the open rejects of logs whose refused lines are gone, or are refused again by a new reject."""
     open_ones = "SELECT 1 FROM raw.rejects WHERE role = $role AND state = 'open' LIMIT 1"
     if not execute(warehouse.con, open_ones, role=ROLE).fetchall():
         return

@@ -1,7 +1,7 @@
 """The one path of data: discover → read → parse → tabulate → load → publish.
 
-The command line, a configured pass and the Prefect flow all walk it. Each gives it a way to run a step, a way to hear
-how far it is, and those who parse.
+The command line, a configured pass and the Prefect flow all use it. Each passes a function that runs a step, a function
+that is told the progress, and the workers that parse.
 """
 
 import gc
@@ -39,9 +39,9 @@ RunStep = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """That a batch is loaded: its number, its source, what is in it and what came of it.
+    """The progress after a batch is loaded: its number, its source, its contents and the result of the load.
 
-    `done` dumps of `total` that are to be read were read by now; of `known` ones the warehouse had the content.
+    `done` of the `total` dumps to read have been read; of `known` of them the warehouse already had the content.
     """
 
     number: int
@@ -54,12 +54,12 @@ class Progress:
 
 
 def at_once(_title: str, function: Callable[..., T], *arguments: Any) -> T:
-    """Run a step as it is."""
+    """Run a step directly."""
     return function(*arguments)
 
 
 def silently(_progress: Progress) -> None:
-    """Tell nobody how far an ingest is."""
+    """Report no progress."""
 
 
 @collector_paused()
@@ -76,12 +76,12 @@ def ingest(
     publish: bool = False,
     by_source: dict[str, Summary] | None = None,
 ) -> dict[str, Summary]:
-    """Load what is new and ready in some sources, one transaction a batch; return what was done, by source.
+    """Load the new dumps of some sources that are ready, one transaction for each batch; return a summary by source.
 
-    The warehouse is opened when the sources were looked at; it is not where none could be, or none held what it should.
-    What stops one source is the `fault` of its summary and stops no other. With `publish` a copy is published at the
-    end, where something was loaded or the published copy is not the newest state. `by_source` may be given to see what
-    was committed when this is interrupted.
+    The warehouse is opened after the sources were listed, and only if one of them could be listed and has dumps. A
+    fault of one source is the `fault` of its summary and does not stop the others. With `publish` a copy is published
+    at the end if something was loaded or the published copy is out of date. Pass `by_source` to see what was committed
+    if this is interrupted.
 
     Raises:
         UsageError, WarehouseError, WarehouseBusy: of the warehouse; what was committed is kept.
@@ -111,7 +111,7 @@ def ingest(
 
 @contextmanager
 def _fault_of(summary: Summary) -> Iterator[None]:
-    """Note what stops one source; what concerns the warehouse stops all."""
+    """Note a fault of one source in its summary; faults of the warehouse stop all sources."""
     try:
         yield
     except (UsageError, SourceUnavailable) as error:
@@ -120,7 +120,7 @@ def _fault_of(summary: Summary) -> Iterator[None]:
 
 @dataclass(slots=True)
 class _Job:
-    """What is to be read of one source."""
+    """The dumps to read from one source."""
 
     source: Source
     seen: Seen
@@ -191,7 +191,7 @@ def _load_all(
 
 
 def _load_logs(writer: Warehouse, job: _Job, run: RunStep, rehash: bool) -> int:
-    """Load the logs beside the dumps of a source, which are there by now; return how many were read."""
+    """Load the logs beside the dumps of a source, which are loaded by now; return how many logs were read."""
     loaded = LoadedLogs()
     with _fault_of(job.summary):
         if logs := ready_logs(writer, job.source, job.seen, job.summary, rehash=rehash):
@@ -201,9 +201,10 @@ def _load_logs(writer: Warehouse, job: _Job, run: RunStep, rehash: bool) -> int:
 
 
 def _parsing(writer: Warehouse, jobs: Sequence[_Job], workers: Workers, limits: Limits) -> Iterator[_Begun]:
-    """Yield the batches of all sources in their order, each with what parses it; numbers begin with 1.
+    """Yield the batches of all sources in order, each with its pending result of parsing; numbers begin with 1.
 
-    Each must be loaded before the next one is asked for. The workers say how many more are read and begun by then.
+    Load each batch before you ask for the next one. The workers say how many further batches are read ahead and parsed
+    meanwhile.
     """
     begun: deque[_Begun] = deque()
     in_flight: deque[ReadBatch] = deque()
@@ -212,7 +213,7 @@ def _parsing(writer: Warehouse, jobs: Sequence[_Job], workers: Workers, limits: 
         for number, (job, batch) in enumerate(batches, 1):
             begun.append(_Begun(job, number, batch, datetime.now(UTC), workers.begin(number, batch.work)))
             in_flight.append(batch)
-            # What is claimed for a batch is free when the next one is asked for.
+            # In a lake, the claims of a batch end when the next one is asked for: so no batch is read ahead.
             while len(begun) > (0 if is_shared else workers.ahead):
                 yield begun.popleft()
                 in_flight.popleft()
@@ -224,7 +225,7 @@ def _parsing(writer: Warehouse, jobs: Sequence[_Job], workers: Workers, limits: 
 def _read(
     writer: Warehouse, jobs: Sequence[_Job], limits: Limits, in_flight: deque[ReadBatch]
 ) -> Iterator[tuple[_Job, ReadBatch]]:
-    """Yield the batches of all sources; a source that cannot be read further ends alone."""
+    """Yield the batches of all sources; if one source cannot be read any further, the others go on."""
     for job in jobs:
         arrivals, summary = job.arrivals, job.summary
         hold = arrivals.hold if job.source.is_configured else None
@@ -241,9 +242,9 @@ def _read(
 
 
 def settle(writer: Warehouse, batch: ReadBatch) -> list[ParsedContents]:
-    """Look up what a batch awaits, now that all batches before it are loaded; parse what was refused there.
+    """Look up the contents that a batch awaits, now that all batches before it are loaded; parse those refused there.
 
-    Those are refused again, as they would be in a batch that is read later: another file, another reject.
+    They are refused again, as in a batch that is read later: each file with such a content makes a reject of its own.
     """
     if not batch.awaited:
         return []
@@ -258,7 +259,7 @@ def settle(writer: Warehouse, batch: ReadBatch) -> list[ParsedContents]:
 
 
 def put_together(batch: ReadBatch, results: Sequence[ParsedContents]) -> ParsedBatch:
-    """Return a batch with all that came of parsing its new contents."""
+    """Return a batch with the results of parsing its new contents."""
     refusals = dict(batch.refusals)
     signatures = {dump_id: signature for dump_id, (_, signature) in batch.known.items()}
     for result in results:
@@ -273,9 +274,9 @@ def parse_batch(batch: ReadBatch) -> ParsedBatch:
 
 
 def _count_committed(writer: Warehouse, summary: Summary, started_at: datetime) -> None:
-    """Count the load that an interrupt met between its commit and its count, if there is one.
+    """Count a load that was committed but not counted yet when an interrupt came.
 
-    What others loaded into a lake meanwhile began at other moments.
+    Its start identifies it: loads of other workers into a lake began at other moments.
     """
     with suppress(duckdb.Error):  # after a fatal error (a full disk) DuckDB answers nothing more
         missed = execute(
@@ -291,9 +292,10 @@ def _count_committed(writer: Warehouse, summary: Summary, started_at: datetime) 
 
 
 def plan(source: Source, warehouse: AbstractContextManager[Warehouse], *, rehash: bool = False) -> Summary:
-    """Return what `ingest` would do; what it would read is read and hashed, and nothing is written.
+    """Return what `ingest` would do: read and hash what it would read, but write nothing.
 
-    Nothing is parsed either: what would be refused counts as new, unless this parser has refused the content before.
+    Nothing is parsed either: a dump that would be refused counts as new, unless this parser has refused its content
+    before.
 
     Raises:
         UsageError, SourceUnavailable: the source cannot be looked at.

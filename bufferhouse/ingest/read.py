@@ -1,4 +1,4 @@
-"""Read and hash dumps, and put together batches of them: about as many new contents each as one transaction loads."""
+"""Read and hash dumps, and put them into batches: each has about as many new contents as one transaction loads."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,9 +20,10 @@ Hold = Callable[[Found, Mapping[str, bytes] | Exception], bool]
 
 @dataclass(frozen=True)
 class Limits:
-    """What fills a batch: new contents, bytes of new text, files, and bytes of stack frames, held beside the texts.
+    """How large a batch gets: new contents, bytes of new text, files, and bytes held beside the texts (stack frames).
 
-    A third of a second goes into the transaction of each, however small. It is bytes that memory hangs on.
+    The transaction of a batch takes a third of a second, however small it is; the bytes decide how much memory it
+    takes.
     """
 
     dumps: int = 2000
@@ -32,7 +33,7 @@ class Limits:
 
     @classmethod
     def of_environment(cls) -> Self:
-        """Return the usual ones, or those of $BUFFERHOUSE_BATCH_DUMPS and $BUFFERHOUSE_BATCH_BYTES.
+        """Return the limits of $BUFFERHOUSE_BATCH_DUMPS and $BUFFERHOUSE_BATCH_BYTES, or the defaults.
 
         Raises:
             UsageError: such a variable is no number of at least 1.
@@ -42,9 +43,10 @@ class Limits:
         )
 
     def of_a_chunk(self, batch: "ReadBatch") -> "Limits":
-        """What is read before it is looked up which of it is new: what fills the batch, if all is; a quarter at least.
+        """Return how much is read before the warehouse is asked which contents are new.
 
-        To look up takes a lake a tenth of a second.
+        It is what still fits into the batch if all contents are new, and at least a quarter of a batch, because the
+        question takes a lake a tenth of a second.
         """
         return replace(
             self,
@@ -54,17 +56,18 @@ class Limits:
         )
 
     def reached(self, dumps: int, text_bytes: int, sightings: int, held_bytes: int) -> bool:
-        """Say whether so much is enough."""
+        """Return whether a batch of this size has reached one of the limits."""
         is_large = text_bytes >= self.text_bytes or held_bytes >= self.held_bytes
         return is_large or dumps >= self.dumps or sightings >= self.sightings
 
 
 @dataclass(slots=True)
 class ReadBatch:
-    """Files that were read and hashed: sightings, refusals of damaged files, what cannot be read.
+    """Files that were read and hashed: sightings, refusals of damaged files, and files that cannot be read.
 
-    `known` gives SHA-256 and signature id of contents the warehouse has; only new contents keep their bytes.
-    `awaited` are contents that a batch brings which was read before and is not loaded yet, as they were sighted there.
+    `known` gives SHA-256 and signature id of contents that the warehouse has; only new contents keep their bytes.
+    `awaited` has the contents that an earlier batch brings, which is not loaded yet, with their sightings in that
+    batch.
     """
 
     sightings: list[Sighting] = field(default_factory=list)
@@ -77,28 +80,28 @@ class ReadBatch:
     held_bytes: int = 0
 
     def is_full(self, limits: Limits) -> bool:
-        """Say whether it is time to load the batch."""
+        """Return whether the batch is large enough to be loaded."""
         return limits.reached(len(self.new), self.new_bytes, len(self.sightings), self.held_bytes)
 
     @property
     def work(self) -> Work:
-        """What there is to parse: each new content once."""
+        """The contents to parse: each new one once."""
         return [(sighting.content, sighting.files) for sighting in self.new.values()]
 
     def clear(self) -> None:
-        """Let go of all that was read, once it is loaded."""
+        """Free what was read, once it is loaded."""
         for held in (self.sightings, self.refusals, self.known, self.new, self.awaited):
             held.clear()
 
     def stored(self, dump_id: int) -> str | None:
-        """Return the SHA-256 of the content with an id, where its bytes are here, on their way or in the warehouse."""
+        """Return the SHA-256 of the content with an id if it is new in this batch, awaited or known; else None."""
         if dump_id in self.known:
             return self.known[dump_id][0]
         first = self.new.get(dump_id) or self.awaited.get(dump_id)
         return first.content.sha256 if first else None
 
     def take(self, sighting: Sighting) -> None:
-        """Add a sighting: of a new content, of a repeat, or of a second content with the id of another, refused."""
+        """Add a sighting of a new content or of a repeat; refuse a content that has the id of another content."""
         self.sightings.append(sighting)
         self.held_bytes += sighting.held_bytes
         content = sighting.content
@@ -118,9 +121,9 @@ class ReadBatch:
 
 
 class Reader:
-    """Reads and hashes dumps in their order. `batch` is the one that fills, with what is refused or cannot be read.
+    """Reads and hashes dumps in order. `batch` is the batch being filled; refusals and unreadable files go there, too.
 
-    A dump for which `hold` says so, which hears its bytes or why it cannot be read, is passed by.
+    `hold` gets the bytes of a dump, or the error that prevents reading it; a dump for which it returns true is skipped.
     """
 
     def __init__(self, dumps: FoundDumps | Sequence[Found], limits: Limits, hold: Hold | None = None) -> None:
@@ -130,7 +133,7 @@ class Reader:
         self.batch = ReadBatch()
 
     def chunks(self) -> Iterator[list[Sighting]]:
-        """Yield what was read, in pieces small enough to hold before it is known which of them are new."""
+        """Yield sightings in chunks small enough to hold in memory until it is known which contents are new."""
         chunk: list[Sighting] = []
         count = size = held = 0
         limits = self.limits.of_a_chunk(self.batch)
@@ -153,7 +156,7 @@ class Reader:
             yield chunk
 
     def _sighting(self, dump: Found, files: Mapping[str, bytes] | Exception) -> Sighting | None:
-        """Return what was seen of a dump, None where it is held or cannot be read."""
+        """Return the sighting of a dump; None if it is held back or cannot be read."""
         try:
             if self.hold is not None and dump.content is None and self.hold(dump, files):
                 return None
@@ -202,11 +205,11 @@ def read_batches(
     hold: Hold | None = None,
     in_flight: Collection[ReadBatch] = (),
 ) -> Iterator[ReadBatch]:
-    """Read and hash dumps, as `Reader` does; yield a batch when so many new contents are together that they fill it.
+    """Read and hash dumps as `Reader` does; yield a batch whenever new contents have filled one.
 
-    Most files of a fleet repeat a content, and a repeat costs a row: so it is contents that fill a batch. A batch
-    must be loaded before the next one is asked for, which looks up what is known by then, or be `in_flight` until it is
-    loaded. Batches must be loaded in their order, each after `settle`.
+    Contents fill a batch, not files: most files of a fleet repeat a content, and a repeat costs only a row. Load a
+    batch before you ask for the next one, which looks up the contents that are known by then, or keep it in `in_flight`
+    until it is loaded. Load batches in order, each after `settle`.
     """
     reader = Reader(dumps, limits, hold)
     for sightings in reader.chunks():

@@ -1,4 +1,4 @@
-"""What was refused: list it, look at it, try again with the parser of today."""
+"""Rejects: list them, show them, try them again with the current parser."""
 
 import io
 import tarfile
@@ -47,10 +47,10 @@ def chosen(
     older_than_days: float | None = None,
     every: bool = False,
 ) -> list[tuple]:
-    """Return the rejects that all that is given fits, in whatever state, as rows of COLUMNS. A rule may be a glob.
+    """Return the rejects, in any state, that match all given conditions, as rows of COLUMNS. A rule may be a glob.
 
     Raises:
-        UsageError: nothing is given, `run` means no run, or one of the ids is no reject's.
+        UsageError: no condition is given, there is no such run, or an id belongs to no reject.
     """
     if not (reject_ids or rule or run or older_than_days is not None or every):
         raise UsageError("expected ids of rejects, --rule, --run, --older-than or --all")
@@ -128,16 +128,16 @@ def explained(con: duckdb.DuckDBPyConnection, reject_id: int, files: Mapping[str
 
 @dataclass(slots=True)
 class Replayed:
-    """Rejects that were tried again: ids that are dumps now, and the reasons of those that are still none."""
+    """The result of a replay: the ids of rejects that are dumps now, and the reasons of those still refused."""
 
     accepted: list[int] = field(default_factory=list)
     refused: list[tuple[int, str]] = field(default_factory=list)
 
 
 def replay(warehouse: Warehouse, reject_ids: list[int] | None, *, progress: Callable[[int, int], None]) -> Replayed:
-    """Try open rejects again with the parser of today; what is a dump now is loaded, and the reject keeps its history.
+    """Try open rejects again with the current parser; those that are dumps now are loaded, and the rejects are closed.
 
-    `reject_ids` None stands for all open ones but lines of logs, which are read again with their logs.
+    `reject_ids` None means all open rejects except lines of logs, which are read again with their logs.
 
     Raises:
         UsageError: one of the ids is no open reject.

@@ -1,4 +1,4 @@
-"""One source, configured or named on a call: what is there, what of it is new, what of that may be read now."""
+"""One source, configured or named on a call: which files it has, which are new, and which may be read now."""
 
 import os
 import time
@@ -36,7 +36,7 @@ from bufferhouse.warehouse.warehouse import Warehouse
 class Source:
     """Where dumps come from, and what is known about them. `pattern` is that of `naming`, None for the usual rules.
 
-    A source that may not be empty and is opens no warehouse. Without `with_logs` logs beside dumps are not read.
+    If a source may not be empty, but is, no warehouse is opened. Without `with_logs` logs beside dumps are not read.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Seen:
 def chosen_sources(
     conf: Config, names: Sequence[str] | None = None, run: str | None = None, labels: Mapping[str, str] | None = None
 ) -> list[Source]:
-    """Return the configured sources of some names, all for None, and one source of all that is no such name.
+    """Return the configured sources with some names, or all for None; all other words make one more source.
 
     A configured source may be empty for now; what a call names may not.
 
@@ -109,9 +109,9 @@ def chosen_sources(
 
 
 def look(source: Source, listings: Listings | None = None) -> Seen:
-    """List what is in a source; no dump is opened, where `look_inside` does not ask for it.
+    """List the files of a source; dumps are opened only if its `look_inside` asks for it.
 
-    With `listings` no archive is opened either, that was listed before and has not changed.
+    With `listings`, archives that were listed before and have not changed are not opened either.
 
     Raises:
         UsageError, SourceUnavailable: as `sources.discover`.
@@ -133,10 +133,10 @@ def look(source: Source, listings: Listings | None = None) -> Seen:
 
 
 def _has_settled(source: Source, seen: Seen, path: str, mtime_ns: int, waiting: list[str]) -> bool:
-    """Say whether a file has not changed for as long as its source wants, and note in `waiting` where it has."""
+    """Return whether a file is unchanged for as long as its source requires; else note it in `waiting`."""
     if abs(seen.now_ns - mtime_ns) / 1e9 >= source.rules.settle:
         return True
-    waiting.append(f"{path}: it has not been the same for {source.rules.settle:g} s yet")
+    waiting.append(f"{path}: it changed less than {source.rules.settle:g} s ago")
     return False
 
 
@@ -149,10 +149,10 @@ def choose(
     rehash: bool = False,
     others: Sequence[Discovery] = (),
 ) -> Arrivals:
-    """Return which of the dumps that were seen are to be read now, and count all others in `summary`.
+    """Return the dumps to read now among those that were seen; count all others in `summary`.
 
-    To be called by the one who holds the warehouse: what another pass loaded meanwhile is known. With `rehash` all are
-    read that do not wait. `others` was found in the sources before this one, and is not loaded yet.
+    Call it while holding the warehouse, so that dumps are known that another pass has loaded meanwhile. With `rehash`
+    all dumps are read that do not wait. `others` was found in earlier sources, and is not loaded yet.
 
     Raises:
         UsageError: as `unknown_files`.
@@ -188,7 +188,7 @@ def choose(
 
 
 def ready_logs(warehouse: Warehouse, source: Source, seen: Seen, summary: Summary, *, rehash: bool) -> list[Log]:
-    """Return the logs of a source that are to be read now; those that are being written wait, and `summary` says so."""
+    """Return the logs of a source to read now; logs that are still being written wait, and are noted in `summary`."""
     logs = seen.discovery.logs if source.with_logs else []
     fresh = list(logs) if rehash or not logs else unknown_logs(warehouse, logs)
     return [log for log in fresh if _has_settled(source, seen, log.entry.path, log.entry.mtime_ns, summary.waiting)]
@@ -202,7 +202,7 @@ class KnownRun(NamedTuple):
 
 
 def known_runs(warehouse: Warehouse) -> dict[str, KnownRun]:
-    """Return the runs that are in a warehouse by their names, in the order of their numbers."""
+    """Return the runs of a warehouse by name, in the order of their numbers."""
     rows = warehouse.con.execute("SELECT run_name, run_id, root FROM raw.runs ORDER BY run_id").fetchall()
     return {name: KnownRun(*told) for name, *told in rows}
 
@@ -218,8 +218,8 @@ def unknown_files(
 ) -> FoundDumps:
     """Return the dumps whose path, size or modification time is new; count the others in `summary`.
 
-    `runs` are those that are in the warehouse. Where only what lies beside a dump is new, it is returned with its known
-    `content`: it need not be read again.
+    `runs` are those of the warehouse. If only files beside a dump are new, the dump is returned with its known
+    `content`, so that it is not read again.
 
     Raises:
         UsageError: all that was found is one run, and another one has its name: in the warehouse, or in `others`.
@@ -266,9 +266,9 @@ def unknown_files(
 def _other_endings(
     warehouse: Warehouse, discovery: Discovery, runs: Mapping[str, KnownRun], fresh: FoundDumps
 ) -> Counter[str]:
-    """Count by run the new files that were seen there compressed otherwise, or not at all, under a name that is gone.
+    """Count by run the new files that were seen before in another compression, under a name that is gone now.
 
-    Files are told by their paths, so what was seen stays beside them: the run has each of these dumps twice.
+    Paths identify files, so the earlier observation stays: the run has each of these dumps twice.
     """
     import polars as pl
 
@@ -300,10 +300,10 @@ _NEVER_SEEN, _KNOWN, _REFUSED, _OTHER_FILES_BESIDE = range(4)
 def _not_known(
     warehouse: Warehouse, runs: Mapping[str, KnownRun], dumps: Sequence[Found]
 ) -> dict[int, tuple[int, int | None]]:
-    """Return the numbers of the dumps that are not as they were last seen: what they are, and the content seen then.
+    """Return the numbers of the dumps that differ from the last sighting, each with its content if that is known.
 
-    They were never seen so, or refused then, or only their module text, options or proto are others or have come since,
-    or the files that say that they did not fit have.
+    Such a dump was never seen with this size and time, or was refused then; or only its module text, its options, its
+    proto or the files that say that it did not fit have changed or arrived since.
 
     The rows of a run may be many: they are compared where they lie, and only what is different comes out.
     """
@@ -365,7 +365,7 @@ def _not_known(
 
 
 def _undescribed(discovery: Discovery, known: Container[str]) -> list[str]:
-    """Return the names of new runs of which nothing says the compiler, or neither they nor their files the platform."""
+    """Return the names of new runs whose compiler is unknown, or whose platform neither they nor their files say."""
     new = {name: run.facts for name, run in discovery.runs.items() if name not in known}
     with_target = {run.run_name for run in discovery.dumps.runs if run.has_target}
     return [
@@ -376,9 +376,10 @@ def _undescribed(discovery: Discovery, known: Container[str]) -> list[str]:
 
 
 def _pass_by_itself(warehouse: Warehouse, discovery: Discovery) -> None:
-    """Take the warehouse's own files out of what was named, as when a shell expands `*` beside it.
+    """Leave out the warehouse's own files if they were named, as when a shell expands `*` beside them.
 
-    To read the database here would drop DuckDB's lock on it, which is gone when this process closes any descriptor.
+    Reading the database here would drop DuckDB's lock on it, which is gone when this process closes any descriptor of
+    the file.
     """
     own = {os.path.realpath(path) for path in warehouse.address.files} if warehouse.address else set()
     if not (own and discovery.has_named_files):
@@ -392,9 +393,9 @@ def _pass_by_itself(warehouse: Warehouse, discovery: Discovery) -> None:
 
 
 def _follow_renames(warehouse: Warehouse, discovery: Discovery, roots: Mapping[str, str], summary: Summary) -> None:
-    """Let a run that the call does not name be the one of the same root with a file in common, whatever its name is.
+    """Give a run that the call does not name the name of the known run with the same root and a file in common.
 
-    It was renamed, or its run.json came later: then the summary says that the name there is not the one here.
+    The known run was renamed, or the run.json came later: the summary then says that the names differ.
     """
     names_there = {root: name for name, root in roots.items()}
     names = {
@@ -433,7 +434,7 @@ def _rename(discovery: Discovery, names: Mapping[str, str]) -> None:
 def _part_strangers(
     warehouse: Warehouse, discovery: Discovery, roots: Mapping[str, str], others: Sequence[Discovery]
 ) -> None:
-    """Add no dumps to a run that only happens to have the same name: a run that its directory names gets a longer one.
+    """Add no dumps to another run that happens to have the same name: a run named by its directory gets a longer name.
 
     Raises:
         UsageError: its name was given, and nothing else was found.
@@ -480,7 +481,7 @@ def _parted(discovery: Discovery, others: Sequence[Discovery], chosen: Mapping[s
 def _leave_out_pruned(
     warehouse: Warehouse, discovery: Discovery, known: Mapping[str, KnownRun], summary: Summary
 ) -> None:
-    """Take out the runs that retention removed, unless a dump of theirs, or its archive, is newer: it is one again."""
+    """Leave out the runs that retention removed, unless a dump, or its archive, is newer than the removal."""
     pruned = pruned_runs(warehouse.con)
     roots = Counter(run.root for run in discovery.runs.values())
     since = {}
@@ -504,7 +505,7 @@ def _leave_out_pruned(
 
 
 def _archive_mtime_ns(path: str) -> int:
-    """Return when an archive was last written, whose members keep the times that they had; 0 where it is gone.
+    """Return when an archive was last written, since its members keep their own times; 0 if it is gone.
 
     Raises:
         UsageError, SourceUnavailable: it lies in a bucket that does not answer.
@@ -521,7 +522,7 @@ def _archive_mtime_ns(path: str) -> int:
 
 
 def _take_out(discovery: Discovery, names: Collection[str]) -> Counter[str]:
-    """Take runs out of what was found, with what logs say of them; return how many dumps they had."""
+    """Remove runs from what was found, with their logs; return how many dumps they had."""
     counts = Counter(dict.fromkeys(names, 0))
     kept = array("L")
     for dump in discovery.dumps:
@@ -538,10 +539,10 @@ def _take_out(discovery: Discovery, names: Collection[str]) -> Counter[str]:
 
 
 def _is_stranger(warehouse: Warehouse, discovery: Discovery, name: str) -> bool:
-    """Return whether a run of the warehouse has contents, and is not the one of that name that was found elsewhere.
+    """Return whether a run of the warehouse has contents and is another run than the found one with its name.
 
-    Whoever gave both one name means one run where they have a content in common. Directories of one name are one that
-    has moved where files of the same names agree, and all of them: small programs are equal in most runs.
+    If the name was given to both, they are one run if they have a content in common. Two directories with one name are
+    one directory that was moved if all files of the same names agree: all, since small programs are equal in most runs.
     """
     rows = execute(
         warehouse.con,

@@ -19,20 +19,23 @@ _NAMES_OF_RUNS = ("runs", "undescribed")
 class Summary:
     """What an ingest did to one source, or to several together; `as_dict` is what `ingest --format json` prints.
 
-    `unreadable` says what could not be read, and why; `left_out` counts the dumps among that. `waiting` says what is
-    left for later and why, `waiting_dumps` counts the dumps among that, `late` counts what came after its run was
-    complete. A `fault` is why a source could not be looked at, or not to its end; `error` is the exception. `archives`
-    lie beside dumps, unopened, as do dumps in a compression that is not read. `other_names` gives for runs the name
-    that their run.json says, `other_facts` what call or run.json say of them otherwise than the warehouse,
-    `undescribed` are new runs, not all of whose dumps wait, without a compiler or a platform, `run_files_below` gives
-    for some of them a run.json further below than the run's own directory, which is not read, and that directory.
-    `unread_keys` is what the run.json of new runs has besides the keys that are read. `other_endings` counts by run the
-    dumps that it has twice, as they lie there compressed in another way than when they were seen. `pruned` counts by
-    run the dumps that a configured source still has of runs that retention removed; they are left out. `endings` counts
-    by ending what was found where no dump was; elsewhere it is None. `logs` were read, and hold new `messages` about
-    programs that did not fit, and `refused_messages`, which are no dumps that were rejected; `unreadable_logs` counts
-    the logs among `unreadable`, `log_notes` are about what was left out of them. `reparsed` dumps of the warehouse were
-    parsed again; None where nobody asked for it.
+    `unreadable` says which paths could not be read, and why; `left_out` counts the dumps among them. `waiting` says
+    what is left for a later pass, and why; `waiting_dumps` counts the dumps among that, and `late` the dumps that came
+    after their run was complete. A `fault` says why a source could not be listed, or not completely; `error` is the
+    exception. `archives` are archives beside dumps, which were not opened, and dumps in a compression that is not read.
+
+    Of runs: `other_names` has the name that their run.json gives, if the warehouse has another one; `other_facts` has
+    facts that the call or the run.json gives and the warehouse contradicts; `undescribed` are new runs without a known
+    compiler or platform, unless all their dumps wait. For some of these `run_files_below` has a run.json further below
+    than the directory of the run, which is not read, and that directory. `unread_keys` has keys of run.json files that
+    are not read. `other_endings` counts the dumps that a run has twice, because their files were compressed in another
+    way when they were first seen. `pruned` counts the dumps that a configured source still has of runs that retention
+    removed; they are left out.
+
+    `endings` counts files by their ending if no dump was found; else it is None. `logs` were read; they have new
+    `messages` about programs that did not fit, and `refused_messages`, which do not count as rejected dumps.
+    `unreadable_logs` counts the logs among `unreadable`; `log_notes` say what was left out of logs. `reparsed` dumps of
+    the warehouse were parsed again; None if that was not requested.
     """
 
     seen: int = 0
@@ -87,7 +90,7 @@ class Summary:
         self.unreadable += unreadable
 
     def add(self, loaded: Loaded) -> None:
-        """Count one load in."""
+        """Add the figures of one load."""
         self.new += loaded.new_count
         self.known += loaded.known_count
         self.rejected += len(loaded.rejects)
@@ -106,7 +109,7 @@ class Summary:
             self.retries = (self.retries or 0) + loaded.retries
 
     def add_logs(self, loaded: LoadedLogs) -> None:
-        """Count in what was found in logs."""
+        """Add the figures of logs."""
         self.logs += loaded.log_count
         self.messages += loaded.message_count
         self.refused_messages += len(loaded.rejects)
@@ -117,9 +120,9 @@ class Summary:
         self.rows.update(loaded.rows)
 
     def include(self, other: "Summary") -> None:
-        """Count in what was done to another source: numbers are added up, lists and mappings joined.
+        """Add the figures of another source: numbers are added up, lists and mappings joined.
 
-        A run of which both have dumps is one run.
+        A run with dumps in both is counted once.
         """
         for name in self.__slots__:
             mine, theirs = getattr(self, name), getattr(other, name)
@@ -138,7 +141,7 @@ class Summary:
         return 1 if self.rejected or self.refused_messages or self.unreadable or self.endings is not None else 0
 
     def archive_lines(self) -> list[str]:
-        """Return a line for each kind of archive or compression that was passed by, with the way out."""
+        """Return a line for each kind of archive or compression that was skipped, and what to do about it."""
         unread = [path for path in self.archives if is_unread(path)]
         archives = [path for path in self.archives if not is_unread(path)]
         beside = [path for path in archives if split_at_archive(path)[1] is None]
@@ -154,7 +157,7 @@ class Summary:
         ]
 
     def as_dict(self) -> dict:
-        """Return the summary as JSON knows it."""
+        """Return the summary as in JSON."""
         names = ("seen", "new", "known", "ignored", "rejected", "known_rejected", "unreadable", "rows", "bytes",
                  "seconds", "runs", "warnings", "undescribed", "other_names")  # fmt: skip
         tries = ("conflicts", "retries") if self.conflicts is not None else ()
@@ -165,7 +168,7 @@ class Summary:
         return {name: getattr(self, name) for name in (*names, *tries, *found, *logs, *others, *again)}
 
     def told(self) -> dict:
-        """Return the summary of a pass as JSON knows it: with what waits, came late, or was passed by."""
+        """Return the summary of a pass as in JSON, with what waits, came late, or was skipped."""
         passed_by = {"pruned": self.pruned, "archives": self.archives}
         return {**self.as_dict(), "waiting": self.waiting, "late": self.late, **passed_by}
 

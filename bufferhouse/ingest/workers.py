@@ -1,4 +1,4 @@
-"""Who parses new contents: this process, or a pool beside it, such as a Dask cluster, once there is enough to do."""
+"""Who parses new contents: this process, or a pool such as a Dask cluster, once there is enough to do."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ class Pool(Protocol):
 class Workers(AbstractContextManager):
     """Who parses the batches: this process, and from when they have `worth_bytes` of new text those of a pool.
 
-    How much is new nobody knows before it was read: most files of a fleet repeat a content.
+    How much text is new is known only after reading, since most files of a fleet repeat a content.
     """
 
     def __init__(

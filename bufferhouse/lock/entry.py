@@ -77,7 +77,7 @@ class Space:
 
     @property
     def told(self) -> tuple:
-        """What the file tells of it, without source lines: they move with every edit of the file above them."""
+        """The site as the file stores it, without source lines, which change with every edit above them."""
         peak = [site._replace(source="") for site in self.sites[:PEAK_SITES]]
         padding = [(one.layout_padding_bytes, *one.key) for one in self.padding[:PADDING_SITES]]
         return self.memory_space, self.figures, peak, padding
@@ -113,7 +113,7 @@ class Entry:
 
     @property
     def told(self) -> list[tuple]:
-        """What has to be equal for an entry to stay as it is."""
+        """The facts that must be equal for an entry to stay unchanged."""
         return [space.told for space in self.spaces]
 
     @property

@@ -14,7 +14,7 @@ def top_of_repository(root: Path) -> Path:
 
 
 class Checkout:
-    """The folder that paths of the user's own files are told from: that of the lock, in its git repository."""
+    """The folder to which paths of the user's own files are relative: that of the lock, in its git repository."""
 
     def __init__(self, root: Path) -> None:
         self._root = Path(os.path.abspath(root))

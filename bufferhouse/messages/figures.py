@@ -33,7 +33,7 @@ def printed(size_bytes: int) -> str:
 
 
 def shows(text: str, size_bytes: int) -> bool:
-    """Say whether a printed size may stand for these bytes: as libtpu prints them, or rounded as `1.50GiB` is."""
+    """Return whether a printed size may stand for these bytes: as libtpu prints them, or rounded as `1.50GiB` is."""
     if text == printed(size_bytes):
         return True
     low, high = range_of(text)

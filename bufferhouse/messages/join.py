@@ -72,9 +72,9 @@ def join(
     the sum of, or which has an allocation of the size that failed, or the instruction that it names.
     """
     if not candidates and has_unread:
-        return Joined(None, None, "none of those there could be read")
+        return Joined(None, None, "none of the dumps there could be read")
     if not candidates:
-        return Joined(None, None, "none is there; XLA writes one with XLA_FLAGS='--xla_dump_to=DIR "
+        return Joined(None, None, "there is none; XLA writes one with XLA_FLAGS='--xla_dump_to=DIR "
                       "--xla_dump_hlo_as_text', also for a program that does not fit")  # fmt: skip
     name = message.module
     named = [one for one in candidates if not name or name in (one["module_name"], one["program_name"])]
@@ -82,7 +82,7 @@ def join(
     named.sort(key=lambda one: _in_common(log, one["source_uri"]))  # of files of one content the nearest is taken
     fitting = list({one["dump_id"]: one for one in named}.values())
     if name and not fitting:
-        return Joined(None, None, f"none of those there is of the module {name}")
+        return Joined(None, None, f"none of the dumps there is of the module {name}")
     if len(fitting) > 1 or message.dialect == "T4":
         fitting = _explaining(con, message, fitting)
     if not fitting:
@@ -116,16 +116,16 @@ def _explaining(con: duckdb.DuckDBPyConnection, message: Message, candidates: li
 
 
 def _why_none(message: Message) -> str:
-    """Say what none of several dumps has, or that the message tells none of them."""
+    """Return the reason why a message belongs to none of several dumps."""
     if message.dialect in SUMS and not message.faults:
-        return "none of those there has bytes that its figures are the sum of"
+        return "none of the dumps there has bytes that sum to its figures"
     if message.dialect in SIZES and not message.faults:
-        return f"none of those there has an allocation of just {allocated(message)}"
+        return f"none of the dumps there has an allocation of just {allocated(message)}"
     instruction, shape = _named(message)
     if instruction or shape:
         wanted = filter(None, ("a value", shape, instruction and f"of {instruction}"))
-        return f"none of those there has {' '.join(wanted)}"
-    return "it names nothing by which one of those there could be told"
+        return f"none of the dumps there has {' '.join(wanted)}"
+    return "it names nothing that identifies one of the dumps there"
 
 
 def _named(message: Message) -> tuple[str | None, str | None]:
@@ -138,7 +138,7 @@ def _named(message: Message) -> tuple[str | None, str | None]:
 
 
 def has_named(con: duckdb.DuckDBPyConnection, message: Message, dump_id: int) -> bool:
-    """Say whether a dump has the instruction that a message names, or else a value of the shape that it names."""
+    """Return whether a dump has the instruction that a message names, or else a value of the shape that it names."""
     instruction, shape = _named(message)
     if not (instruction or shape):
         return False
@@ -150,13 +150,13 @@ def has_named(con: duckdb.DuckDBPyConnection, message: Message, dump_id: int) ->
 
 
 def has_instruction(con: duckdb.DuckDBPyConnection, name: str, dump_id: int) -> bool:
-    """Say whether a dump mentions an instruction of that name."""
+    """Return whether a dump mentions an instruction of that name."""
     sql = "SELECT 1 FROM staging.instructions WHERE dump_id = $dump_id AND instruction_name = $name LIMIT 1"
     return execute(con, sql, dump_id=dump_id, name=name).fetchone() is not None
 
 
 def has_any(con: duckdb.DuckDBPyConnection, allocations: Sequence[Allocation], dump_id: int) -> bool:
-    """Say whether a dump has a value of an instruction or of a shape that a message lists; True where it lists none."""
+    """Return whether a dump has a value of an instruction or shape that a message lists; True if it lists none."""
     names = [one.instruction for one in allocations if one.instruction]
     shapes = [one.shape.partition("{")[0] for one in allocations if one.shape]
     sql = (
@@ -170,7 +170,7 @@ def has_any(con: duckdb.DuckDBPyConnection, allocations: Sequence[Allocation], d
 
 
 def has_allocation(con: duckdb.DuckDBPyConnection, message: Message, dump_id: int) -> bool:
-    """Say whether a dump has an allocation of the bytes that a message says failed, or of some that are printed so."""
+    """Return whether a dump has an allocation of the bytes that a message says failed, or one that is printed alike."""
     return bool(_sized(con, message, "dump_id = $dump_id AND", dump_id=dump_id))
 
 

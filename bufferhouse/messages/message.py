@@ -688,13 +688,13 @@ def _without_reports(messages: list[Message]) -> list[Message]:
 
 
 def _is_said_of(line: Message, failure: Message) -> bool:
-    """Say whether an allocator's line is about the allocation that a failure of the same process names."""
+    """Return whether an allocator's line is about the allocation that a failure of the same process names."""
     least, most = range_of(failure.needed.printed)
     return line.is_of_allocator and least <= line.needed.size_bytes < most + ROUNDED_TO
 
 
 def _may_have(sentence: Message, report: Message) -> bool:
-    """Say whether a report may be that of a sentence: of no other module, and of no other bytes than one before."""
+    """Return whether a report may be that of a sentence: of no other module, and of no other bytes than one before."""
     is_other = report.module and sentence.module and report.module != sentence.module
     return not is_other and sentence.figure(REPORTED) in (None, report.figure(REPORTED))
 

@@ -45,7 +45,7 @@ class Rule(NamedTuple):
     beside: str | None = None
 
     def holds(self, message: Message) -> bool:
-        """Say whether the rule is about the figure in this message."""
+        """Return whether the rule is about the figure in this message."""
         return (self.without is None or _prints_nothing(message, self.without)) and (
             self.beside is None or not _prints_nothing(message, self.beside)
         )
@@ -120,7 +120,7 @@ def reproduce(message: Message, parts: Parts | None) -> list[Reproduced]:
 
 
 def is_explained(figures: Iterable[Reproduced]) -> bool:
-    """Say whether figures of sums are those of a dump: the main one, or temporaries, and arguments where they count.
+    """Return whether figures of sums are those of a dump: the main one, or temporaries, and arguments where they count.
 
     What a program takes besides (`global`, `scoped`, `reserved`), which no dump has, is in the main figure, too.
     """

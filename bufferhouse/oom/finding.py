@@ -135,7 +135,7 @@ def _doubt(con: duckdb.DuckDBPyConnection, finding: Finding, *, is_taken: bool) 
         if not (is_other and message.is_failure):
             return None
         if is_taken:
-            return f"{_NOT_THE_SUM}, but of what another message says was"
+            return f"{_NOT_THE_SUM}, but the sum of what another message says"
         return None if finding.dump["has_failed"] else f"{_NOT_THE_SUM}, and no file beside it says that it failed"
     if is_other:
         return _NOT_THE_SUM
@@ -225,7 +225,7 @@ def _advice(con: duckdb.DuckDBPyConnection, finding: Finding, at_peak: Sequence[
          sum(one["bytes"] for one in kept), [one["value_name"] for one in kept]),
         ("dtype", "bfloat16 for f32, f32 for f64: half of the bytes of these temporaries",
          sum(one["bytes"] for one in wide) // 2, [one["value_name"] for one in wide]),
-        ("layout", "another order of dimensions, or larger minor ones: bytes that tiles add",
+        ("layout", "another order of dimensions, or larger minor ones: fewer bytes that tiles add",
          sum(one["padding_bytes"] for one in padded), [one["value_name"] for one in padded]),
         ("sharding", "over n devices arguments that are split take 1/n each",
          finding.parts.get("arguments", 0), []),

@@ -90,5 +90,5 @@ def part_of(shape: Any, index: Sequence[int]) -> Any:
 
 
 def is_tuple(shape: Any) -> bool:
-    """Say whether a shape is a tuple."""
+    """Return whether a shape is a tuple."""
     return shape.element_type == _TUPLE

@@ -177,7 +177,7 @@ def _as_text(pattern: re.Pattern[str], kind: str) -> str:
 
 
 def _is_last(value: Any) -> bool:
-    """Say whether a value is, or holds, the first or the last moment of Python: it may be an infinite one."""
+    """Return whether a value is, or holds, the first or the last moment of Python: it may be an infinite one."""
     if isinstance(value, datetime):
         return value.replace(tzinfo=None) in (datetime.min, datetime.max)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What a reader's statement may be, judged on the tree that DuckDB itself makes of it.
+"""Which statements a reader may run, judged on DuckDB's own syntax tree of them.
 
 Everything is refused but what is known: one SELECT in any of its forms, EXPLAIN of what would be allowed without it,
 functions of `functions.txt`, tables of the warehouse and DuckDB's own views of its catalog.
@@ -182,12 +182,9 @@ def _check_table(name: str, qualifiers: list[str], others: frozenset[str]) -> No
         if word.lower() in others:
             raise UsageError(f"query only reads the warehouse: expected a schema of it, found {word}")
     if _PLACE.search(name):
-        raise UsageError(
-            f"query reads the warehouse and nothing else, no {name}; dumps that are in none can be asked with "
-            "--from SOURCE"
-        )
+        raise UsageError(f"query reads only the warehouse, no {name}; query dumps without one with --from SOURCE")
     if name.lower().startswith(VIEW_FAMILIES) and name.lower() not in VIEWS:
-        raise UsageError(f"query only reads the warehouse: {name} is not one of the views a reader may ask")
+        raise UsageError(f"query only reads the warehouse: {name} is not one of the views that a reader may query")
 
 
 def _check_pivot(sql: str, others: frozenset[str]) -> None:

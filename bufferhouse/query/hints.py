@@ -99,9 +99,7 @@ def explained(
             message += f"\n\n{found[1]} is a column of {', '.join(owners[:_SHOWN])}{more}"
         return message
     if is_closed(message):
-        message += (
-            "\n\nquery reads the warehouse and nothing else; dumps that are in none can be asked with --from SOURCE"
-        )
+        message += "\n\nquery reads only the warehouse; query dumps without one with --from SOURCE"
     return message
 
 

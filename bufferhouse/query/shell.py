@@ -152,7 +152,7 @@ def statements(lines: Iterator[str], is_whole: Callable[[str], bool]) -> Iterato
 
 
 def ends_a_statement(text: str) -> bool:
-    """Say whether a text ends in a semicolon that is neither in a comment nor in quotes, as DuckDB reads it.
+    """Return whether a text ends in a semicolon that is neither in a comment nor in quotes, as DuckDB reads it.
 
     Raises:
         UsageError: it holds bytes that are no UTF-8.

@@ -31,7 +31,7 @@ class Reported:
 
     @property
     def provenance(self) -> Record:
-        """What pages and JSON say of it."""
+        """The facts about the source that pages and JSON show."""
         return {"warehouse": self.warehouse, "asked_at": self.asked_at}
 
 

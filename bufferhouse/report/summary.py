@@ -85,16 +85,16 @@ def _warnings(summary: Summary) -> Iterator[str]:
         yield f"warning: {line}"
     for name, other in summary.other_names.items():
         yield (
-            f"warning: the run.json, or the path, of run {printable(name)} calls it {printable(other)}, and it stays "
-            f"{printable(name)}; to rename it: bufferhouse runs rename {_word(name)} {_word(other)}"
+            f"warning: run {printable(name)}: its run.json or its path now calls it {printable(other)}; it keeps its "
+            f"name; to rename it: bufferhouse runs rename {_word(name)} {_word(other)}"
         )
     if summary.other_facts:
         yield _other_facts(summary.other_facts)
     for name, count in summary.other_endings.items():
         yield (
             f"warning: run {printable(name)}: {counted(count, 'file')} compressed in another way than when seen first, "
-            "under another name; each is one more dump of its program, as what was seen stays; to count it once, where "
-            f"all files of the run are still there: bufferhouse runs rm {_word(name)}, and ingest it again"
+            "under another name; each counts as one more dump of its program, as the first observation stays; to count "
+            f"it once, if all files of the run are still there: bufferhouse runs rm {_word(name)}, and ingest it again"
         )
     if summary.unread_keys:
         yield _unread_keys(summary.unread_keys)
@@ -117,12 +117,12 @@ def _nothing(summary: Summary) -> str:
     said += [f"{counted(len(endings) - _SHOWN_ENDINGS, 'other kind')}"] if len(endings) > _SHOWN_ENDINGS else []
     if not said and summary.ignored:
         left_out = counted(summary.ignored, "file")
-        return f"no dump found, and nothing loaded; {left_out} left out, as patterns of include or exclude say"
+        return f"no dump found, and nothing loaded; {left_out} left out by patterns of include or exclude"
     if not said and summary.unreadable:
-        return "no dump found, and nothing loaded; what is there cannot be read"
+        return "no dump found, and nothing loaded; the files that are there cannot be read"
     return (
-        f"no dump found, and nothing loaded; {', '.join(said) or 'no file at all'} seen. XLA writes dumps, files "
-        "…-buffer-assignment.txt, where the program is compiled with XLA_FLAGS='--xla_dump_to=DIR "
+        f"no dump found, and nothing loaded; seen: {', '.join(said) or 'no file at all'}. XLA writes dumps, files "
+        "named …-buffer-assignment.txt, when it compiles a program with XLA_FLAGS='--xla_dump_to=DIR "
         "--xla_dump_hlo_as_text'"
     )
 
@@ -132,8 +132,8 @@ def _other_facts(found: Mapping[str, Mapping[str, str]]) -> str:
     name, facts = next(iter(found.items()))
     pairs = " ".join(_word(f"{fact}={value}") for fact, value in facts.items())
     return (
-        f"warning: run {_first_of(list(found))}: known facts and labels stay as they are; if they are right, "
-        "correct the run.json or the call that says otherwise; to change them: "
+        f"warning: run {_first_of(list(found))}: known facts and labels stay as they are, though the run.json or this "
+        "call says something else; correct what is wrong, or change the facts: "
         f"bufferhouse runs set {_word(name)} {pairs}"
     )
 
@@ -144,7 +144,7 @@ def _unread_keys(found: Mapping[str, list[str]]) -> str:
     shown = ", ".join(printable(key) for key in keys[:_SHOWN_KEYS]) + (", …" if len(keys) > _SHOWN_KEYS else "")
     return (
         f"warning: run {_first_of(list(found))}: keys of run.json that are not read: {shown}{near or '.'} "
-        f"It may have {', '.join(KEYS)}; keep other facts in labels"
+        f"The keys are {', '.join(KEYS)}; keep other facts in labels"
     )
 
 

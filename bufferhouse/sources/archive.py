@@ -1,8 +1,8 @@
 """Tar and zip files as trees: members are called `archive!member`.
 
-A tar is streamed once: the files of dumps are held in a temporary file when they are listed, up to a limit, and what is
-wanted beyond that is read in a second pass. Nothing but one member is in memory at a time, however large the archive
-is. What a header says is believed only where it can be so, and an odd member stops itself alone.
+A tar is streamed once: when it is listed, the files of dumps are copied into a temporary file, up to a limit; what is
+needed beyond that is read in a second pass. Only one member is in memory at a time, however large the archive is. A
+header is believed only if it is plausible, and an odd member affects no other member.
 """
 
 import io
@@ -67,14 +67,14 @@ class Archive:
 
     @property
     def base(self) -> str:
-        """Return what the path of every member begins with."""
+        """Return the prefix of the path of every member."""
         return f"{self.path}!"
 
     def entries(self) -> Iterator[Entry]:
-        """List the members that are files, and links to such; what leaves the archive is refused by name.
+        """List the members that are files or links to files; a path out of the archive is refused, with its name.
 
-        An archive that breaks off ends with what it held, and is refused by name, too. Of members with one name the
-        last counts, as it does for tar.
+        If an archive breaks off, the members before that are listed, and the archive is refused, too. Of several
+        members with one name the last counts, as for tar.
         """
         kept: dict[str, Entry] = {}
         base = self.base  # one text for all: there may be a million entries
@@ -177,7 +177,7 @@ class Archive:
         return self.texts.get(path)
 
     def begins_like_a_dump(self, entry: Entry) -> bool:
-        """Say what listing saw.
+        """Return what was seen when the archive was listed.
 
         Raises:
             OSError: a member called like text could not be read then: it may be a dump.
@@ -187,7 +187,7 @@ class Archive:
         return bool(entry.begins_like_a_dump)
 
     def read(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, bytes | Exception]]:
-        """Yield what is held, then the others, each in the order of the archive, in whatever order it is asked for."""
+        """Yield the held members, then the others, both in the order of the archive, whatever order is requested."""
         wanted: dict[str, list[Entry]] = {}
         for entry in entries:
             wanted.setdefault(self.links.get(entry.path, entry.path), []).append(entry)
@@ -252,7 +252,7 @@ class Archive:
 
 
 def _reason(error: Exception) -> str:
-    """Return what is said of damage: the libraries' own words where they meant to say something."""
+    """Return why data is damaged: the message of the library, if it raised the error on purpose."""
     is_meant = isinstance(error, (*compression.DAMAGE, tarfile.TarError, zipfile.BadZipFile, RuntimeError, OSError))
     return str(error) if is_meant else told(error)
 
@@ -272,7 +272,7 @@ def _content(member: _Member) -> bytes | Exception:
 
 
 def _soundly(member: _Member, read: Callable[[BinaryIO], bytes | Exception]) -> bytes | Exception:
-    """Return what is read of a member, or what prevents it."""
+    """Return the bytes of a member, or the error that prevents reading it."""
     try:
         with member.opened() as file:
             return read(file)
@@ -381,7 +381,7 @@ def _tarred(path: str, raw: BinaryIO) -> Iterator[_Member]:
 
 
 def _moment(seconds: float) -> int:
-    """Return the time of a tar header, in nanoseconds; 0 for what is none."""
+    """Return the time of a tar header in nanoseconds; 0 if it is no time."""
     try:
         return storable(int(seconds) * 10**9)
     except (ValueError, OverflowError):

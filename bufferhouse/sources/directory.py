@@ -59,7 +59,7 @@ class Tree(Protocol):
         """
 
     def begins_like_a_dump(self, entry: Entry) -> bool:
-        """Say whether a file begins with the line `BufferAssignment:`.
+        """Return whether a file begins with the line `BufferAssignment:`.
 
         Raises:
             OSError, UsageError: a file called like text cannot be read: it may be a dump.
@@ -240,7 +240,7 @@ def storable(mtime_ns: int) -> int:
 
 
 def is_storable(size_bytes: int) -> bool:
-    """Say whether a size is one: what an archive says may be anything."""
+    """Return whether a size is one: what an archive says may be anything."""
     return 0 <= size_bytes <= _LARGEST
 
 

@@ -1,4 +1,4 @@
-"""Paths, globs, directories, archives and buckets to dumps: what is a candidate, its run, which files are one dump."""
+"""Find the dumps in paths, globs, directories, archives and buckets: candidates, their runs, the files of each dump."""
 
 import glob
 import os
@@ -47,7 +47,7 @@ _SIBLINGS = (SUFFIXES["values"], SUFFIXES["live_range"])
 class Files:
     """The files beside dumps, by path: parts of split dumps, module texts, protos, flags.
 
-    `failed` are the paths of what XLA writes where a compilation runs out of memory, without their last suffix.
+    `failed` has the paths of the files that XLA writes if a compilation runs out of memory, without their last suffix.
     """
 
     siblings: dict[str, Entry] = field(default_factory=dict)
@@ -58,14 +58,14 @@ class Files:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no file lies beside any dump that can be of it."""
+        """Whether there is no file beside the dumps that could belong to one of them."""
         return not (self.siblings or self.module_texts or self.protos or self.flags)
 
 
 def main_of(path: str) -> str:
-    """Return the path of the file that the dump of a values, live range, module text or proto file is known by.
+    """Return the path of the main file of the dump that a values, live range, module text or proto file belongs to.
 
-    A proto may be a dump itself: then there is no file of that path.
+    If a proto is a dump itself, there is no such file.
     """
     plain = compression.plain_name(path)
     if is_module_text(plain):
@@ -79,7 +79,7 @@ def main_of(path: str) -> str:
 
 
 def has_main(path: str, files: Mapping[str, Entry]) -> bool:
-    """Return whether the dump exists that a file belongs to."""
+    """Return whether the main file exists of the dump that a file belongs to."""
     main = main_of(path)
     return any(main + suffix in files for suffix in ("", *compression.SUFFIXES))
 
@@ -115,7 +115,7 @@ def grouped(entry: Entry, beside: Files, directory: str) -> Found:
 
 
 def _note_failures(dumps: Iterable[Found], failed: set[str]) -> None:
-    """Note beside which dumps XLA has written what it writes where a compilation runs out of memory."""
+    """Mark the dumps beside which XLA wrote the files that it writes if a compilation runs out of memory."""
     for dump in dumps:
         entry = dump.main
         if entry.is_explicit:  # its folder is not listed
@@ -126,7 +126,7 @@ def _note_failures(dumps: Iterable[Found], failed: set[str]) -> None:
 
 
 def _module_of(path: str) -> str:
-    """Return what the names of all files about the module of a dump begin with."""
+    """Return the prefix that the names of all files of a dump's module share."""
     if is_proto(compression.plain_name(path)):
         return module_prefix(compression.plain_name(path)) or path
     folder, slash, name = path.rpartition("/")
@@ -135,7 +135,7 @@ def _module_of(path: str) -> str:
 
 
 def _flags(entry: Entry, plain: str, known: Mapping[str, Entry]) -> dict[str, Entry]:
-    """Return the files with the options of the compilation that a dump is of, by kind."""
+    """Return the files with the options of a dump's compilation, by kind."""
     prefix = module_prefix(plain) if known or entry.is_explicit else None
     if prefix is None:
         return {}
@@ -144,9 +144,9 @@ def _flags(entry: Entry, plain: str, known: Mapping[str, Entry]) -> dict[str, En
 
 
 def _first(entry: Entry, paths: Sequence[str], known: Mapping[str, Entry], kind: str = "") -> Entry | None:
-    """Return the first existing one of some files, compressed as `kind` says, or not, or otherwise.
+    """Return the first of some files that exists: compressed as `kind` says, else uncompressed, else in any other way.
 
-    The folder of an explicitly named file is not listed yet.
+    If the dump was named explicitly, its folder is not listed yet, so the files are looked up one by one.
     """
     for path in (path + suffix for path in paths for suffix in dict.fromkeys((kind, "", *compression.SUFFIXES))):
         found = known.get(path) or (entry.tree.beside(path) if entry.is_explicit else None)
@@ -157,14 +157,14 @@ def _first(entry: Entry, paths: Sequence[str], known: Mapping[str, Entry], kind:
 
 @dataclass(slots=True)
 class Discovery:
-    """All dumps of some sources, the runs they belong to, how many files are none, and what was refused at sight.
+    """All dumps of some sources, their runs, the number of files that are no dumps, and what could not be looked at.
 
-    `endings` counts the files that are no dumps by how their names end. `orphans` are values and live range files whose
-    first file is not there, `archives` those that a walk came by and did not open, or that lie in another one, and all
-    that is called like a dump or an archive in a compression that is not read; both count as ignored.
-    `has_named_files` says whether a file was named, and not only found. `logs` may hold messages about the dumps.
-    `run_files_below` gives for a run whose directory the call or a pattern says a run.json further below, which is not
-    read, if there is one.
+    `endings` counts the files that are no dumps by the end of their names. `orphans` are values and live range files
+    whose first file is missing. `archives` are archives that a walk found and did not open, archives inside archives,
+    and files named like a dump or an archive in a compression that is not read. Orphans and archives count as ignored.
+    `has_named_files` says whether a file was named, and not only found. `logs` may have messages about the dumps. If
+    the call or a pattern says the directory of a run, `run_files_below` gives a run.json further below, which is not
+    read.
     """
 
     dumps: FoundDumps = field(default_factory=FoundDumps)
@@ -193,17 +193,20 @@ def discover(
     entries_of: Listing = methodcaller("entries"),
     portion: int = PORTION,
 ) -> Discovery:
-    """Find the dumps of files, globs, directories, archives and s3:// URLs, directories recursively.
+    """Find the dumps of files, globs, directories, archives and s3:// URLs; directories are searched recursively.
 
-    In a walk a candidate is named `*buffer-assignment.txt` (also compressed), begins with the line
-    `BufferAssignment:`, or is called like a proto and no text lies beside it; a file named explicitly is always one.
-    Archives are opened where they are named, and where a walk finds them and no dump. A run is a directory with dumps
-    in it, or the nearest one above with a `run.json`; with `run_name` all dumps are of that run; `places` says it in
-    another way. Without `look_inside` names alone decide. With `include` only dumps are taken that match one of the
-    globs; with `exclude` no file is that matches one, were it found by a glob; what is named is taken. A glob that
-    matches nothing is a wrong call unless it `may_be_empty`; an archive that `waits` is not opened yet. `entries_of`
-    lists a tree, `portion` is how many files are held at a time. What cannot be looked at is refused alone; a run.json
-    that cannot be read leaves out the dumps of its run.
+    In a walk a file is a candidate if it is named `*buffer-assignment.txt` (also compressed), if it begins with the
+    line `BufferAssignment:`, or if it is named like a proto and no text lies beside it. A file that is named explicitly
+    is always a candidate. Archives are opened if they are named, or if a walk finds only archives and no dump.
+
+    A run is a directory with dumps in it, or the nearest directory above with a `run.json`. With `run_name` all dumps
+    are of that run; `places` gives other rules. Without `look_inside` only names decide. With `include` only dumps are
+    taken that match one of the globs, with `exclude` only files that match none, even if a glob found them; files that
+    are named are always taken.
+
+    A glob that matches nothing is a wrong call unless it `may_be_empty`. An archive that `waits` is not opened yet.
+    `entries_of` lists a tree; `portion` is the number of files held at a time. A file that cannot be looked at is
+    refused alone; if a run.json cannot be read, all dumps of its run are left out.
 
     Raises:
         UsageError: a source does not exist, two runs have one name, or a label means nothing.
@@ -229,7 +232,7 @@ def discover(
         run_name is not None or any(isinstance(tree, Directory) and tree.only is not None for tree in trees)
     )
     found.take(_portions(listed(trees), portion, is_whole=is_whole))
-    # A walk comes by archives that are named as well.
+    # A walk may also find archives that were named.
     archives = [path for path in found.found.archives if _absolute(path) not in named]
     found.found.ignored_count -= len(found.found.archives) - len(archives)
     found.found.archives = archives
@@ -243,7 +246,7 @@ def discover(
 
 
 class _Finding:
-    """What was found so far, and how runs are told."""
+    """What was found so far, and the rules that give each dump its run."""
 
     def __init__(self, places: Places, look_inside: bool, dumps: FoundDumps) -> None:
         self.found = Discovery(dumps)
@@ -261,7 +264,7 @@ class _Finding:
         self.unread: list[str] = []
 
     def take(self, portions: Iterable[dict[str, Entry]]) -> None:
-        """Find the dumps among files, so many at a time; those of one directory come together."""
+        """Find the dumps among files, which come in portions; the files of one directory are in one portion."""
         for files in portions:
             candidates, beside = self._parted(files)
             if candidates:
@@ -276,12 +279,12 @@ class _Finding:
             self._count_unused([dump for dump, _ in dumps], beside, files)
 
     def _parted(self, files: Mapping[str, Entry]) -> tuple[list[Entry], Files]:
-        """Part files into those that may be dumps and those beside dumps; note logs, archives and each run.json."""
+        """Split files into those that may be dumps and those beside dumps; note logs, archives and each run.json."""
         candidates: list[Entry] = []
         beside = Files()
         for path, entry in files.items():
             if path.endswith("buffer-assignment.txt"):
-                candidates.append(entry)  # asked first, as most files are such
+                candidates.append(entry)  # tested first, as most files have this name
                 continue
             if not entry.is_explicit:
                 self._note_archive(entry)
@@ -343,7 +346,7 @@ class _Finding:
         return number
 
     def _placed(self, candidates: Iterable[Entry]) -> Iterator[tuple[Entry, str | None, str]]:
-        """Yield what may be dumps, each with the name and the directory of its run; note what belongs to none."""
+        """Yield the candidates, each with the name and the directory of its run; note those that belong to no run."""
         for entry in candidates:
             try:
                 place = self.places.of(entry)
@@ -363,7 +366,7 @@ class _Finding:
                 yield entry, *place
 
     def _count_unused(self, dumps: Sequence[Found], beside: Files, files: Mapping[str, Entry]) -> None:
-        """Count the files that belong to a dump and were not wanted there, and name the orphans among them."""
+        """Count the files beside dumps that no dump uses, and list the orphans among them."""
         if beside.is_empty:
             return
         found = self.found
@@ -375,7 +378,7 @@ class _Finding:
         found.endings.update(ending_of(compression.plain_name(path)) for path in unread)
 
     def discovery(self) -> Discovery:
-        """Return all that was found, now that the names of all runs can be told.
+        """Return all that was found, with the names of all runs, which are known only now.
 
         Raises:
             UsageError: two directories have one name that is no directory's.
@@ -422,7 +425,7 @@ class _Finding:
 
 
 def _below(runs: Mapping[str, str], run_files: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield the names of runs, which `runs` gives by directory, with a run.json that lies below and is of no run."""
+    """Yield the runs, given by directory, with a run.json in a folder below that belongs to no run."""
     for path in run_files:
         directory = root_of(parent_of(path))
         if directory not in runs:
@@ -434,10 +437,10 @@ def _below(runs: Mapping[str, str], run_files: Iterable[str]) -> Iterator[tuple[
 
 
 def _portions(entries: Iterable[Entry], portion: int, *, is_whole: bool) -> Iterator[dict[str, Entry]]:
-    """Yield files by path, so many at a time as are held in memory; all at once where `is_whole`.
+    """Yield files by path in portions of what is held in memory; with `is_whole` all at once.
 
-    The files of one directory stay together, and those of one archive, too: what belongs to a dump lies beside it. A
-    walk comes back to a directory from those below it.
+    The files of one directory stay together, and so do those of one archive, because the files of a dump lie beside
+    each other. A walk may return to a directory after the directories below it.
     """
     files: dict[str, Entry] = {}
     most = portion
@@ -453,19 +456,19 @@ def _portions(entries: Iterable[Entry], portion: int, *, is_whole: bool) -> Iter
 
 
 def _is_under_way(one: Entry, entry: Entry) -> bool:
-    """Say whether a walk that is at `entry` may still come by other files of the directory of `one`."""
+    """Return whether a walk that has reached `entry` may still find other files in the directory of `one`."""
     return entry.path.startswith(one.path[: one.path.rfind("/") + 1])
 
 
 def _is_found(entry: Entry) -> bool:
-    """Say whether a file was found, in a walk or by a glob, and not named."""
+    """Return whether a file was found by a walk or a glob, and not named."""
     return not entry.is_explicit or (isinstance(entry.tree, Directory) and entry.tree.is_matched)
 
 
 def _listed(
     trees: Sequence[Tree], found: Discovery, include: Sequence[str], exclude: Sequence[str], entries_of: Listing
 ) -> Iterator[Entry]:
-    """Yield the files of all trees; a file that two sources hold, by whatever spelling, is one file."""
+    """Yield the files of all trees; a file in two sources counts once, however its path is spelt."""
     seen: set[str] = set()
     has_patterns = bool(include or exclude)
     for tree in trees:
@@ -493,7 +496,7 @@ def _listed(
 
 
 def _is_excluded(path: str, base: str, exclude: Sequence[str]) -> bool:
-    """Say whether a path below a source, of a file or a folder that cannot be listed, matches a glob of `exclude`."""
+    """Return whether the path of a file, or of a folder that cannot be listed, matches a glob of `exclude`."""
     relative = relative_to(path, base) if exclude and path.startswith(base) else ""
     # What excludes all files of a folder excludes the folder.
     names = (relative, f"{relative}/", relative.rsplit("/", 1)[-1])
@@ -501,12 +504,12 @@ def _is_excluded(path: str, base: str, exclude: Sequence[str]) -> bool:
 
 
 def _matches(names: Collection[str], patterns: Sequence[str]) -> bool:
-    """Say whether one of several names of a path matches a glob."""
+    """Return whether one of several names of a path matches a glob."""
     return any(fnmatch(name, pattern) for pattern in patterns for name in names)
 
 
 def _is_text(name: str) -> bool:
-    """Say whether a name is UTF-8: Python keeps the bytes of one that is not as half surrogate pairs."""
+    """Return whether a name is UTF-8: Python keeps the bytes of one that is not as half surrogate pairs."""
     try:
         name.encode("utf-8")
     except UnicodeEncodeError:
@@ -519,9 +522,9 @@ def read(
 ) -> Iterator[tuple[Found, dict[str, bytes] | Exception]]:
     """Yield the bytes of dumps by role, decompressed, or the OSError or CompressionError that prevents it.
 
-    Archives are streamed, so their dumps come in the order in which their last file stands there. What is read beside
-    a dump becomes its `read_beside`, and one whose content is known yields no bytes. Of dumps whose other files are
-    still to come, at most `waiting_bytes` are in memory.
+    Archives are streamed, so a dump comes when the last of its files was read. What is read beside a dump becomes its
+    `read_beside`. A dump whose content is known yields no bytes. At most `waiting_bytes` of dumps whose other files are
+    still to come are in memory.
     """
     for portion in portions_of(dumps):
         for _, same in groupby(portion, lambda dump: id(dump.main.tree)):
@@ -598,7 +601,7 @@ def _trees(
     waits: Callable[[str], bool] = lambda archive: False,
     leaves_out: Callable[[str], bool] = lambda archive: False,
 ) -> Iterator[Tree]:
-    """Yield the trees of a source, without the archives that wait, and without those of a glob that are left out."""
+    """Yield the trees of a source, without archives that wait and without archives of a glob that are left out."""
     if source.startswith("s3://"):
         from bufferhouse.sources.bucket import Bucket
 
@@ -625,7 +628,7 @@ def _trees(
 
 
 def folder_of(pattern: str) -> str:
-    """Return the folder that stands before the first part of a glob that has a wildcard in it."""
+    """Return the folder before the first part of a glob that has a wildcard."""
     parts = pattern.split("/")
     first = next(place for place, part in enumerate(parts) if glob.has_magic(part))
     return "/".join(parts[:first]) or ("/" if first else ".")
@@ -683,7 +686,7 @@ def _common_base(entries: Sequence[Entry]) -> str:
 def _tree_of(path: str, *, is_matched: bool) -> Tree:
     """Return the tree of a path that exists: an archive by its name, else a directory or a single file.
 
-    What a glob matched may be gone by now: then the tree refuses it.
+    A file that a glob matched may be gone by now: then the tree refuses it.
 
     Raises:
         UsageError: there is nothing at `path`, or no file: a pipe would be waited on for ever.

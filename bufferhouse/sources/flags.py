@@ -42,5 +42,5 @@ def differing(before: str, after: str) -> tuple[list[str], list[str]]:
 
 
 def is_effective(name: str) -> bool:
-    """Say whether the flag of a name may change what is compiled."""
+    """Return whether the flag of a name may change what is compiled."""
     return not _NO_MATTER.search(name)

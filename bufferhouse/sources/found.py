@@ -23,11 +23,11 @@ _NO_FLAGS: Mapping = MappingProxyType({})
 class Found:
     """One dump in a source: its files by role (`combined` where there is one alone), and the run it belongs to.
 
-    `module_text`, `proto` and `flags` lie beside it and are no part of it; `flags` hold the options of its compilation,
-    by kind. `read_beside` is what was read of these, or why they cannot be read, by role. With `content` the dump is
-    known to be what it was, and what lies beside it alone is to be read. `did_not_fit` is True where files beside it
-    say that the compilation ran out of memory. A dump without a text is its proto, in the part of that name. `number`
-    is its place among all that were found with it; `unread_uri` is the part that could not be read.
+    `module_text`, `proto` and `flags` are the files beside it, and no part of it; `flags` hold the options of its
+    compilation, by kind. `read_beside` is what was read of these files, or why they cannot be read, by role. With
+    `content` the dump is known to be unchanged, and only the files beside it are read. `did_not_fit` is True if files
+    beside it say that the compilation ran out of memory. A dump without a text is its proto, in the part of that name.
+    `number` is its place among all dumps that were found with it; `unread_uri` is the part that could not be read.
     """
 
     run_name: str
@@ -54,7 +54,7 @@ class Found:
         flags: Mapping[str, Entry] = _NO_FLAGS,
         proto: Entry | None = None,
     ) -> Self:
-        """Return a dump of some files: as large as all its parts, as young as the youngest."""
+        """Return the dump of some files: its size is the sum of its parts, its time that of the newest."""
         part, *others = parts.values()
         size_bytes, mtime_ns = part.size_bytes, part.mtime_ns
         for other in others:
@@ -63,7 +63,7 @@ class Found:
 
     @property
     def is_alone(self) -> bool:
-        """Whether it is one text, and no file beside it tells more: so are most dumps of a fleet."""
+        """Whether it is one text without any file beside it, as most dumps of a fleet are."""
         return "combined" in self.parts and self.module_text is self.proto is None and not self.flags
 
     @property
@@ -90,10 +90,10 @@ class Found:
 
 @dataclass(slots=True)
 class FoundRun:
-    """A directory whose dumps are of one run, and what its files say of the run; `given` is a name not from the place.
+    """A directory whose dumps are of one run, and what its files say; `given` is the name, if not from the directory.
 
-    `run_name` is known when all directories are; it is None where the dumps are left out. `oldest_dumped_at` comes from
-    the names of files, `has_target` says whether one of these names a platform.
+    `run_name` is known when all directories are known; it is None if the dumps are left out. `oldest_dumped_at` comes
+    from the names of files; `has_target` says whether one of these names has a platform.
     """
 
     given: str | None
@@ -106,7 +106,7 @@ class FoundRun:
     has_target: bool = False
 
     def note(self, dump: Found) -> None:
-        """Count a dump in."""
+        """Count a dump."""
         self.count += 1
         if self.oldest_mtime_ns is None or dump.mtime_ns < self.oldest_mtime_ns:
             self.oldest_mtime_ns = dump.mtime_ns
@@ -123,7 +123,7 @@ class FoundRun:
 
 
 class _Make(NamedTuple):
-    """What many dumps have in common: which files they have, in the order of `Found.entries`, and whether they fit."""
+    """What many dumps share: which files they have, in the order of `Found.entries`, and whether they did not fit."""
 
     roles: tuple[str, ...]
     has_module_text: bool
@@ -136,9 +136,9 @@ class _Make(NamedTuple):
 class _Store:
     """All dumps of a discovery: the last portion in memory, those before it in a file; runs by number.
 
-    In the file they are columns: objects would be written, read and walked over by Python's collector one by one.
-    `makes` and `origins` number what many have in common: a `_Make` of dumps, and all of an `Entry` but its path, size
-    and time, with the id of its tree.
+    In the file they are columns, since objects would be written, read and visited by Python's collector one by one.
+    `makes` and `origins` number what many share: a `_Make` of dumps, and everything of an `Entry` except path, size and
+    time, with the id of its tree.
     """
 
     runs: list[FoundRun] = field(default_factory=list)
@@ -228,7 +228,7 @@ class FoundDumps:
 
     @property
     def runs(self) -> list[FoundRun]:
-        """The runs that dumps were found of."""
+        """The runs whose dumps were found."""
         return self._store.runs
 
     def settle(self) -> None:
@@ -243,7 +243,7 @@ class FoundDumps:
             run.run_name = names.get(run.run_name, run.run_name)
 
     def only(self, numbers: Iterable[int]) -> "FoundDumps":
-        """Return those of some numbers."""
+        """Return only the dumps with some numbers."""
         some = FoundDumps(self._portion)
         some._store, some._chosen = self._store, bytearray(len(self._chosen))
         for number in numbers:
@@ -251,11 +251,11 @@ class FoundDumps:
         return some
 
     def know(self, number: int, content: Content) -> None:
-        """Note that a dump is what it was: it need not be read again."""
+        """Note that a dump is unchanged and need not be read again."""
         self._store.contents[number] = content
 
     def portions(self) -> Iterator[list[Found]]:
-        """Yield the dumps, so many at a time as are held in memory."""
+        """Yield the dumps in portions of what is held in memory."""
         store, chosen = self._store, self._chosen
         for portion in store.portions():
             dumps = [dump for dump in portion if chosen[dump.number]]
@@ -275,5 +275,5 @@ class FoundDumps:
 
 
 def portions_of(dumps: FoundDumps | Sequence[Found]) -> Iterator[Sequence[Found]]:
-    """Yield dumps so many at a time as are held in memory; those of a list are held anyway."""
+    """Yield dumps in portions of what is held in memory; a list is one portion, as it is in memory anyway."""
     return dumps.portions() if isinstance(dumps, FoundDumps) else iter([dumps])

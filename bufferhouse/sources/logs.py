@@ -148,7 +148,7 @@ class _Text:
 
 
 def _is_text(data: bytes) -> bool:
-    """Say whether the beginning of a log is one of text."""
+    """Return whether the beginning of a log is one of text."""
     beginning = data[:_BEGINNING_BYTES]
     # A log that was cut while its writer held it open begins with zeros; every other byte of UTF-16 is one.
     return b"\0" not in beginning.lstrip(b"\0") or beginning.startswith(_UTF16_MARKS)

@@ -45,9 +45,9 @@ def check_regex(regex: Any) -> re.Pattern[str]:
 
 
 class Named(Places):
-    """Runs by a pattern over the path below the source; what does not match belongs to no run.
+    """Runs by a pattern over the path below the source; a file that does not match belongs to no run.
 
-    The other groups are facts about the run, or labels; where the files of one run differ in one, it says nothing.
+    The other groups are facts about the run, or labels; a group in which the files of one run differ is ignored.
     """
 
     has_pattern = True
@@ -60,7 +60,7 @@ class Named(Places):
     def of(self, entry: Entry) -> tuple[str, str] | None:
         """Return name and directory of the run of a file, None for one that the pattern does not match.
 
-        The directory is the one that holds all that the run's name was taken from.
+        The directory is the one down to which the path gives the name of the run.
         """
         path = relative_to(entry.path, entry.base)
         match = self.pattern.fullmatch(path)

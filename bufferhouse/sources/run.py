@@ -31,7 +31,7 @@ _MOST_UNREAD_KEYS = 8  # that are named; a file has room for thousands
 
 
 class RunFault(UsageError):
-    """What is said of a run cannot be read: its dumps are left out."""
+    """The facts of a run cannot be read: its dumps are left out."""
 
 
 @dataclass(slots=True)
@@ -66,9 +66,9 @@ class Run:
 
 
 def read_run_file(path: str, data: bytes | None) -> dict[str, Any]:
-    """Return what a `run.json` with these bytes says of its run, {} where there is none.
+    """Return the facts of a `run.json` with these bytes, {} if there is no file.
 
-    Keys that are not read are None in it.
+    Keys that are not read have the value None.
 
     Raises:
         RunFault: the file is no JSON object, is too large, or a field has the wrong type.
@@ -98,7 +98,7 @@ def read_run_file(path: str, data: bytes | None) -> dict[str, Any]:
 
 
 def _json(path: str, data: bytes) -> Any:
-    """Return what JSON says that can be written as JSON again."""
+    """Return the value of a JSON text, if it can be written as JSON again."""
     try:
         content = json.loads(data.decode("utf-8"))
         json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8")
@@ -114,7 +114,7 @@ def _json(path: str, data: bytes) -> Any:
 
 
 def own_names(runs: Iterable[tuple[str | None, str]]) -> dict[str, str]:
-    """Return the name of each directory whose run has no other; of each run its given name and its directory come."""
+    """Return the name of each directory whose run has no given name, from the given names and directories of runs."""
     given: set[str] = set()
     roots: dict[str, str] = {}
     for name, directory in runs:
@@ -127,11 +127,11 @@ def own_names(runs: Iterable[tuple[str | None, str]]) -> dict[str, str]:
 
 
 def names_by_place(roots: Iterable[str], taken: Collection[str] = ()) -> dict[str, str]:
-    """Return a name for each run that only its directory names, no two alike and none that is taken.
+    """Return a name for each run that only its directory names; all names differ, also from those that are taken.
 
-    A run is called like its directory, without the last parts that say nothing (GENERIC_NAMES), and one at the top of
-    an archive like the archive. As many parents stand before it as it takes to tell the runs apart; where all of them
-    do not, its whole path is its name.
+    A run is called like its directory, without last parts that say nothing (GENERIC_NAMES); a run at the top of an
+    archive is called like the archive. As many parents come before the name as are needed to tell the runs apart; if
+    all of them are not enough, the whole path is the name.
     """
     parts = {root: _telling_parts(root) for root in dict.fromkeys(roots)}
     alike = Counter(map(tuple, parts.values()))  # such as r.tar beside r.tar.gz, and x beside x/dump
@@ -158,7 +158,8 @@ def names_by_place(roots: Iterable[str], taken: Collection[str] = ()) -> dict[st
 def _telling_parts(root: str, *, is_whole: bool = False) -> list[str]:
     """Return the parts of a name from the first to the last.
 
-    `is_whole` keeps the ending of an archive, and last parts that say nothing; these stay where no part says more, too.
+    `is_whole` keeps the ending of an archive, and last parts that say nothing; these are also kept if no part says
+    more.
     """
     place, inside = split_at_archive(root)
     if inside is None:
@@ -184,7 +185,7 @@ def make_run(
     oldest_dumped_at: datetime | None = None,
     oldest_mtime_ns: int | None = None,
 ) -> Run:
-    """Return a run from all that is known about it; `started_at` takes the best source there is."""
+    """Return a run from all that is known about it; `started_at` comes from the best source."""
     labels = dict(labels or {})
     facts = {key: value for key, value in content.items() if key in NUMBERS and value is not None}
     # `--label track=nightly` names columns as well as free labels.

@@ -181,7 +181,7 @@ class Store:
 
 @contextmanager
 def reached(place: str) -> Iterator[None]:
-    """Say in a line what obstore says in pages.
+    """Raise in one line what obstore says in pages.
 
     Raises:
         SourceUnavailable, UsageError: as `unavailable`.

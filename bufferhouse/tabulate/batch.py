@@ -1,6 +1,6 @@
-"""What a batch is on its way from the sources to the warehouse: tables, sightings, refusals.
+"""A batch on its way from the sources to the warehouse: tables, sightings, refusals.
 
-The tables are one frame each, with the columns of the contracts.
+Each table is one frame, with the columns of its contract.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,11 +20,11 @@ _ONLY_AT_LOAD = {
     *("pruned_runs", "heap_events", "alias_sets"),
     *("oom_logs", "oom_messages", "oom_figures", "oom_allocations", "oom_ranks"),
 }
-# Tables that a dump fills, each with its columns and their types, in the order of the contracts.
+# The tables that the text of a dump fills, each with its columns and their types, in the order of the contracts.
 COLUMNS: dict[str, dict[str, Any]] = {
     table: contract.types for table, contract in TABLES.items() if table not in _ONLY_AT_LOAD and table not in DERIVED
 }
-# Columns that hold a number of `shapes`.
+# Columns that refer to a row of `shapes` by its number.
 SHAPE_COLUMNS = {
     table: names
     for table, columns in COLUMNS.items()
@@ -34,7 +34,7 @@ SHAPE_COLUMNS = {
 
 @dataclass(slots=True)
 class Batch:
-    """Frames by table name. `shape_id` is dense from 0 within the batch until a warehouse gives its own numbers."""
+    """Frames by table name. In a batch `shape_id` counts from 0 without gaps; a warehouse gives its own numbers."""
 
     frames: dict[str, pl.DataFrame] = field(default_factory=dict)
 
@@ -70,8 +70,8 @@ def merged(batches: Sequence[Batch]) -> Batch:
 class ModuleText:
     """What was found at the head of the module text beside a dump: donations, tables of stack frames, a fault.
 
-    Size and time are None where the file could not be read, so that the next ingest tries again. `held_bytes` is about
-    what the tables take in memory.
+    Size and time are None if the file could not be read, so that the next ingest tries again. `held_bytes` estimates
+    the memory that the tables take.
     """
 
     source_uri: str
@@ -87,10 +87,10 @@ class ModuleText:
 
 @dataclass(slots=True)
 class CompileFlags:
-    """The options of a compilation: of each file beside its dump the rows of origin, name and value, by their key.
+    """The options of a compilation: for each file beside its dump the rows of origin, name and value, by their key.
 
-    Size and time are those of all files together; they are None where one could not be read, so that the next ingest
-    tries again. A file that is damaged is named by the `fault`, with its path; the others count.
+    Size and time are those of all files together; they are None if one could not be read, so that the next ingest tries
+    again. The `fault` names a damaged file with its path; the options of the other files are kept.
     """
 
     size_bytes: int | None
@@ -103,9 +103,9 @@ class CompileFlags:
 class Proto:
     """What was found in the proto of a dump: events of the heap simulator, alias sets, and what must agree with a text.
 
-    Size and time are None for a dump that is its proto, and where it could not be read, so that the next ingest tries
-    again. Events and sets are columns. A proto that is damaged has a `fault`; one that says otherwise than the text a
-    `difference`, and neither events nor sets are kept of it.
+    Size and time are None if the proto is the dump itself, and if it could not be read, so that the next ingest tries
+    again. Events and sets are lists of columns. A damaged proto has a `fault`. A proto that contradicts the text has a
+    `difference`, and its events and sets are dropped.
     """
 
     source_uri: str
@@ -121,14 +121,14 @@ class Proto:
 
     @property
     def held_bytes(self) -> int:
-        """About what its rows take in memory."""
+        """An estimate of the memory that its rows take."""
         counts = [len(columns[0]) if columns else 0 for columns in (self.heap_events, self.alias_sets)]
         return 250 * counts[0] + 80 * counts[1]
 
 
 @dataclass(slots=True)
 class Sighting:
-    """A file of a run and the content found in it. `files` is kept only where the content is new."""
+    """A file of a run and the content found in it. `files` has the bytes, and only if the content is new."""
 
     run_name: str
     relative_path: str
@@ -146,14 +146,14 @@ class Sighting:
 
     @property
     def held_bytes(self) -> int:
-        """About how many bytes of memory it takes besides its text."""
+        """An estimate of the memory that it takes besides its text."""
         of_text = self.module_text.held_bytes if self.module_text else 0
         return of_text + (self.proto.held_bytes if self.proto else 0)
 
 
 @dataclass(slots=True)
 class Refusal:
-    """Why a content was refused; `role` says in which file of the dump the fault lies."""
+    """Why a content was refused; `role` says which file of the dump has the fault."""
 
     rule: str
     expected: str
@@ -180,10 +180,11 @@ class ParsedBatch:
 def breaches(batch: Batch) -> dict[int, Refusal]:
     """Validate every frame of a batch once; return the first breach of each dump that has one.
 
-    A frame that keeps its contract, as nearly all do, costs one pass; where and why one does not is for pandera to say.
+    A frame that keeps its contract, as nearly all do, costs one pass; pandera finds the place and the reason of a
+    breach.
 
     Raises:
-        pandera.errors.SchemaErrors: a breach that no row of a dump can be blamed for: a fault of this program.
+        pandera.errors.SchemaErrors: a breach that belongs to no row of a dump: a fault of this program.
     """
     odd = {table: frame for table, frame in batch.frames.items() if not TABLES[table].is_kept_by(frame)}
     if not odd:
@@ -205,7 +206,7 @@ def breaches(batch: Batch) -> dict[int, Refusal]:
 
 
 def without(batch: Batch, dump_ids: set[int]) -> Batch:
-    """Return the batch without the rows of some dumps, and the shapes that only they mention."""
+    """Return the batch without the rows of some dumps and without the shapes that only these dumps use."""
     if not dump_ids:
         return batch
     frames = {
@@ -220,7 +221,7 @@ def without(batch: Batch, dump_ids: set[int]) -> Batch:
 
 
 def _owners(batch: Batch, frame: pl.DataFrame, row: int) -> Iterable[int]:
-    """Return the dump that a row is of; of a shape all that mention it."""
+    """Return the dump that a row belongs to; for a row of `shapes`, all dumps that use the shape."""
     if "dump_id" in frame.columns:
         return [frame["dump_id"][row]]
     shape_id = frame["shape_id"][row]
@@ -234,12 +235,12 @@ def _owners(batch: Batch, frame: pl.DataFrame, row: int) -> Iterable[int]:
 
 
 def fault_of(step: str, error: Exception) -> Refusal:
-    """Return why a content is refused on which a step of this program fails."""
+    """Return the refusal of a content on which a step of this program fails."""
     return Refusal(f"internal:{step}", "what this version can work with", told(error))
 
 
 def frame_of(table: str, columns: Iterable[Iterable]) -> pl.DataFrame:
-    """Return the columns of a table of raw, in its order and its types, as a frame."""
+    """Return a frame of one table of raw from its columns, in the order and with the types of its contract."""
     types = TABLES[table].types.items()
     return pl.DataFrame([_series(name, dtype, cells) for (name, dtype), cells in zip(types, columns, strict=True)])
 

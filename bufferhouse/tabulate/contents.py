@@ -1,4 +1,4 @@
-"""Contents to tables: by the native reader where it takes them, else in Python; each bad one is refused alone."""
+"""Turn contents into tables, by the native reader if it takes them, else in Python; each bad one is refused alone."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class ParsedContents:
 
 
 def parse_contents(work: Iterable[tuple[Content, Mapping[str, bytes]]]) -> ParsedContents:
-    """Parse and tabulate contents; a bad one does not affect the others, and is found by halves if need be."""
+    """Parse and tabulate contents; a bad one does not affect the others, and is found by trying halves if needed."""
     work = list(work)
     try:
         return _parse_contents(work)
@@ -61,7 +61,7 @@ def _parse_contents(work: Work) -> ParsedContents:
 
 
 def _scanned(scanner: Scanner, work: Work) -> ParsedContents | None:
-    """Return the contents that the native reader takes; None also for a fault of it, for Python has an answer."""
+    """Return the contents that the native reader takes; None also if it fails, as the reader in Python can answer."""
     scanned = Scanned(scanner)
     try:
         for content, files in work:

@@ -35,7 +35,7 @@ class OverlapError(ValueError):
 
 
 def strict_overlaps(dumps: Dumps) -> list[bool]:
-    """Say for each allocation whether pairs that touch fail to describe how its values share bytes.
+    """Return for each allocation whether pairs that touch fail to describe how its values share bytes.
 
     Raises:
         OverlapError: there is more to compare than the models can.
@@ -91,7 +91,7 @@ def _too_many_meetings(slots: list[Slot]) -> tuple[str, str] | None:
 
 
 def overlaps(slots: list[Slot]) -> bool:
-    """Say whether some value takes bytes of another that is alive before and after, or of one that starts with it.
+    """Return whether some value takes bytes of another that is alive before and after, or of one that starts with it.
 
     Sweeps over time. The slots that are alive are disjoint (else the answer is yes), so that neighbours by address are
     enough to look at. Of two that meet the one that ends is gone when the other comes.

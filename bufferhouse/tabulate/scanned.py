@@ -35,7 +35,7 @@ class Scanned:
         self.shapes: list[Shape] = []
 
     def take(self, content: Content, files: Mapping[str, bytes]) -> bool:
-        """Take a dump; False, and nothing of it is kept, where it is for the reader in Python."""
+        """Take a dump; return False, and keep nothing of it, if the reader in Python must read it."""
         if not self.scanner.read(content.dump_id, files):
             return False
         try:
@@ -165,7 +165,7 @@ class _Columns:
         return self.numbers(name).cast(pl.Boolean) if kind == "flag" else self.numbers(name)
 
     def numbers(self, name: str) -> pl.Series:
-        """Return the numbers of a column, as they are."""
+        """Return the numbers of a column unchanged."""
         return pl.Series(self.arrow(name))
 
     def arrow(self, name: str) -> pa.Array:

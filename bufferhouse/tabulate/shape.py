@@ -66,7 +66,7 @@ class ShapeError(ValueError):
 
 
 def has_dynamic(dims: str) -> bool:
-    """Say whether dimensions, as printed, have one that is bounded or unknown."""
+    """Return whether dimensions, as printed, have one that is bounded or unknown."""
     return "?" in dims or "<" in dims
 
 

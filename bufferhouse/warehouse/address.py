@@ -59,11 +59,11 @@ class Address(ABC):
         return self
 
     def is_published(self) -> bool:
-        """Say whether the published copy, where one is needed, has all that was committed."""
+        """Return whether the published copy, where one is needed, has all that was committed."""
         return True
 
     def is_beside(self, other: "Address") -> bool:
-        """Say whether both are files of one folder, and this one no link out of it."""
+        """Return whether both are files of one folder, and this one no link out of it."""
         return False
 
 
@@ -207,7 +207,7 @@ class FileAddress(Address):
                 )
 
     def is_published(self) -> bool:
-        """Say whether the published copy has all that was committed, to the file and to the log beside it, and no more.
+        """Return whether the published copy has exactly what was committed, to the file and to the log beside it.
 
         A log beside the copy is of somebody who opened it to write, with DuckDB itself.
         """

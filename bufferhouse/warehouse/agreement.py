@@ -19,7 +19,7 @@ _WORDS = {"allocations": "allocation", "hlo_values": "value"}
 
 
 def note_differences(con: duckdb.DuckDBPyConnection, new: Batch, sightings: Iterable[Sighting]) -> None:
-    """Give each proto that says otherwise than the text it lies beside the first `difference`.
+    """Note the first `difference` of each proto that contradicts the text beside it.
 
     `new` holds the rows of the dumps that the warehouse does not have yet; those of the others are looked up.
     """

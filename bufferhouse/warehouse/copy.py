@@ -41,11 +41,11 @@ def copy_warehouse(
     with reading(source, wait=wait) as reader, writing(target, wait=wait) as writer:
         old, new = reader.con, writer.con
         if not build.is_current(old, MODELS):
-            raise UsageError(f"the models of {source} are of another version; bring them along: bufferhouse build")
+            raise UsageError(f"the models of {source} are of another version; renew them with: bufferhouse build")
         if new.execute("SELECT 1 FROM raw.loads UNION ALL SELECT 1 FROM raw.runs LIMIT 1").fetchall():
             raise UsageError(
-                f"{target} has rows; expected a warehouse without any, or none. A copy whose proof was interrupted is "
-                f"whole, and is proved by: bufferhouse verify --warehouse {shlex.quote(str(target))}"
+                f"{target} has rows; expected a warehouse without any, or none. If only the proof of a copy was "
+                f"interrupted, prove the copy with: bufferhouse verify --warehouse {shlex.quote(str(target))}"
             )
         if is_made and isinstance(old_place, FileAddress):
             _give_to_same(old_place.file, new_place.file)  # before a row is in it
@@ -88,7 +88,7 @@ def _copy(reader: Warehouse, writer: Warehouse, name: str) -> int:
 
 
 def _fingerprint(con: duckdb.DuckDBPyConnection, name: str, columns: list[str]) -> tuple[int, str]:
-    """Return how many rows a table has, and a hash of them that no order changes."""
+    """Return the number of rows of a table, and a hash that does not depend on their order."""
     return con.execute(
         f"SELECT COUNT(*), CAST(COALESCE(SUM(CAST(hash({', '.join(columns)}) AS HUGEINT)), 0) AS VARCHAR) FROM {name}"
     ).fetchone()

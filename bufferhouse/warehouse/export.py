@@ -97,7 +97,7 @@ def export(
 
 
 def _places(con: duckdb.DuckDBPyConnection, chosen: list[tuple], done: Exported) -> dict[int, list[dict[str, str]]]:
-    """Return by dump where its files go: for each observation a path for each role, no two of them alike."""
+    """Return the paths to write by dump: for each observation one path for each role, all different."""
     with streamed(con, "exported", pl.DataFrame({"dump_id": [row[0] for row in chosen]})):
         rows = con.execute("SELECT dump_id, role FROM raw.dump_files SEMI JOIN exported USING (dump_id)").fetchall()
     roles: dict[int, list[str]] = {}
@@ -221,7 +221,7 @@ def _check(
 
 
 def _others(con: duckdb.DuckDBPyConnection, root: Path, places: dict[int, list[dict[str, str]]]) -> list[str]:
-    """Return what is there and is not what would be written: an export that was stopped goes on."""
+    """Return the existing files with other bytes than those to write; equal ones let a stopped export continue."""
     there = [
         (dump_id, role, path)
         for dump_id, of_dump in places.items()

@@ -171,7 +171,7 @@ class File(Warehouse):
                 build.build(self.con, progress=self.progress)
         except duckdb.Error as error:
             raise no_space(self.path, error) or WarehouseError(
-                f"{self.path} cannot be brought to this version, and is as it was: {first_line(error)}"
+                f"{self.path} cannot be migrated to this version, and was not changed: {first_line(error)}"
             ) from error
 
     def open_to_read(self, *, is_long: bool = False) -> None:
@@ -202,8 +202,8 @@ class File(Warehouse):
                 if not (journal := journal_path(self.path)).exists():
                     raise
                 raise WarehouseError(
-                    f"{self.path} is as a killed writer left it, in the middle of a checkpoint; any command of one "
-                    f"who may write it and its folder puts it back from {journal}, try again after that"
+                    f"a killed writer left {self.path} in the middle of a checkpoint; any bufferhouse command of one "
+                    f"who may write it and its folder restores it from {journal}; try again after that"
                 ) from error
         settle(self.con)
         version = applied_version(self.con)
@@ -217,12 +217,12 @@ class File(Warehouse):
         if not self.con.execute("SELECT 1 FROM meta.models LIMIT 1").fetchall():
             close(self.con)
             raise WarehouseError(
-                f"{self.path} has no models yet: what made it was cut short; any ingest builds them, as does "
-                "bufferhouse build"
+                f"{self.path} has no models yet: the command that made it was interrupted; any ingest builds them, as "
+                "does bufferhouse build"
             )
 
     def _open_published(self) -> None:
-        """Open the published copy as it is; where it is of another version, wait for the file instead."""
+        """Open the published copy, or wait for the file if the copy is of another version."""
         published = self.address.published
         self.con = connect(published, read_only=True, wait=self.wait)
         if applied_version(self.con) != max(migrations()):

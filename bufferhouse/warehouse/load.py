@@ -1,7 +1,7 @@
-"""Load a batch: models and checks on the batch alone, then one transaction.
+"""Load a batch: run models and checks on the batch alone, then add it in one transaction.
 
-The batch lies in an attached in-memory catalog with the schemas of the warehouse, so the models run on it by the same
-statements, over the new dumps only. Dumps that fail a check of severity `error` leave it as rejects.
+The batch is in an attached in-memory catalog with the schemas of the warehouse, so the same statements run the models
+on the new dumps only. Dumps that fail a check of severity `error` leave the batch as rejects.
 """
 
 import io
@@ -32,11 +32,11 @@ from bufferhouse.warehouse.warehouse import Warehouse
 
 @dataclass(slots=True)
 class Loaded:
-    """What one load did. `rejects` are the new ones with their sightings, `rows` the rows added by table.
+    """What one load did. `rejects` are the new rejects with their sightings, `rows` the number of rows added by table.
 
-    `head_faults` names what lies beside dumps and cannot be read, and the dumps that lack a file. Where others write to
-    the warehouse, too, `conflicts` counts the commits that met another one and were tried again, `retries` the loads
-    that were done anew. `unreadable` are files that could not be noted, and why.
+    `head_faults` names files beside dumps that cannot be read, and dumps that lack a file. If others write to the
+    warehouse, too, `conflicts` counts commits that collided with another one and were tried again, and `retries` counts
+    loads that were repeated. `unreadable` has files that could not be stored as observations, and why.
     """
 
     new_count: int = 0
@@ -62,11 +62,12 @@ def load(
 ) -> Loaded:
     """Load one batch into the warehouse: all of it in one transaction, or nothing.
 
-    `runs` gives the run of every name that a sighting mentions; runs the warehouse has not seen are added. `replayed`
-    gives the sightings that come from rejects, by reject_id: those that are taken now close it, and no other.
+    `runs` gives the run for every name that a sighting mentions; runs that the warehouse does not have are added.
+    `replayed` gives the sightings that come from rejects, by reject_id: if one is loaded now, its reject is closed,
+    and no other.
 
     Raises:
-        WarehouseBusy: a lake does not answer, also after several tries.
+        WarehouseBusy: a lake does not answer, even after several tries.
     """
     before = warehouse.commit_faults()
     attempt = partial(_load_whole, warehouse, runs=runs, started_at=started_at, replayed=replayed)
@@ -77,7 +78,7 @@ def load(
 
 
 def _load(warehouse: Warehouse, parsed: ParsedBatch, attempt: Callable[..., Loaded]) -> Loaded:
-    """Load a batch, by `_load_whole`, without the files, if any, that cannot be noted."""
+    """Load a batch by `_load_whole`; leave out files that cannot be stored, if there are any."""
 
     def rehearse(sightings: Sequence[Sighting]) -> None:
         with suppress(_Tried):
@@ -90,7 +91,7 @@ def _load(warehouse: Warehouse, parsed: ParsedBatch, attempt: Callable[..., Load
             raise
         found = poison(warehouse, parsed.sightings, rehearse)
         left_out = {id(sighting): f"{sighting.source_uri}: {told(reason)}" for sighting, reason in found}
-        if not left_out or len(left_out) == len(parsed.sightings) > 1:  # no file is to blame for what all show
+        if not left_out or len(left_out) == len(parsed.sightings) > 1:  # if all files fail, the cause is not a file
             raise
     result = attempt(_only_of(parsed, [s for s in parsed.sightings if id(s) not in left_out]))
     result.unreadable += left_out.values()
@@ -98,11 +99,11 @@ def _load(warehouse: Warehouse, parsed: ParsedBatch, attempt: Callable[..., Load
 
 
 class _Tried(Exception):
-    """Raised where a trial would have been committed, so that it is rolled back."""
+    """Raised in place of the commit of a trial, so that it is rolled back."""
 
 
 def _only_of(parsed: ParsedBatch, sightings: Sequence[Sighting]) -> ParsedBatch:
-    """Return a batch with some of its sightings, and the contents that they saw."""
+    """Return a batch with only some of its sightings, and their contents."""
     seen = {sighting.content.dump_id for sighting in sightings}
     files = {sighting.content.sha256: sighting.files for sighting in parsed.sightings if sighting.files}
     for sighting in sightings:  # of a content that was seen twice the first sighting has the bytes, if any
@@ -120,17 +121,17 @@ def _load_whole(
     replayed: Mapping[int, Sighting] | None,
     is_trial: bool = False,
 ) -> Loaded:
-    """Load a batch; of a trial nothing is kept.
+    """Load a batch; a trial keeps nothing.
 
     Raises:
-        _Tried: it is a trial, and would have been loaded.
+        _Tried: the trial would have been committed.
     """
     con = warehouse.con
     load_id = warehouse.next_number("loads", "load_id")
     refusals = dict(parsed.refusals)
     result = Loaded()
-    # Several threads share out every step of a statement: that takes up to a half more of the processor, and no less of
-    # the clock, also for a dump of 37 MB, since the models are built on two connections as it is.
+    # With several threads DuckDB splits every step of a statement. That takes up to half as much processor time again
+    # and saves no time, even for a dump of 37 MB, since the models are built on two connections anyway.
     con.execute("SET threads = 1")
     with _new_dumps(warehouse, parsed, refusals, load_id) as new:
         refusals.update(new.offenders)
@@ -148,7 +149,7 @@ def _load_whole(
         result.known_count = again
         closed = [number for number, s in (replayed or {}).items() if s.content.dump_id not in refusals]
         if not (observed or result.rejects or closed):
-            return result  # Everything is as it was: a load that would add nothing is none.
+            return result  # Nothing would be added: that makes no load.
         interrupts.check()
         for sighting in taken:
             sighting.files = None  # only a reject keeps its bytes
@@ -184,9 +185,9 @@ def _load_whole(
 def _new_dumps(
     warehouse: Warehouse, parsed: ParsedBatch, refusals: dict[int, Refusal], load_id: int
 ) -> Iterator[Checked]:
-    """Put the new dumps of a batch into a catalog of their own and check them there.
+    """Put the new dumps of a batch into their own catalog and check them there.
 
-    Those that break a contract, or on which a model fails, are not in it but among the `refusals`.
+    Dumps that break a contract, or on which a model fails, are added to `refusals` instead.
     """
     new = parsed.tables
     while len(new.frames["dumps"]):
@@ -206,10 +207,10 @@ def _new_dumps(
             bad = _bad_dumps(warehouse, new, load_id)
             is_of_all = len(bad) == len(new.frames["dumps"]) > 1
             if not bad or (is_of_all and all(refusal.rule.startswith("internal:") for refusal in bad.values())):
-                raise  # no dump is to blame for what all show
+                raise  # if all dumps fail, the cause is not a dump
             refusals.update(bad)
             new = without(new, set(bad))
-    yield Checked(None, {}, {}, {})  # what is only seen again needs no catalog
+    yield Checked(None, {}, {}, {})  # without new dumps there is nothing to check
 
 
 @contextmanager
@@ -222,7 +223,8 @@ def _checked(warehouse: Warehouse, new: Batch, load_id: int) -> Iterator[Checked
 def _bad_dumps(warehouse: Warehouse, batch: Batch, load_id: int) -> dict[int, Refusal]:
     """Return the dumps of a batch on which a contract, a model or a check fails.
 
-    Nothing in the contracts bounds a sum, say: sizes that are no real ones may be more than a BIGINT holds together.
+    A model may fail on dumps that keep the contracts, which do not limit sums: invented sizes may add up to more than a
+    BIGINT holds.
     """
     dump_ids = batch.frames["dumps"]["dump_id"].to_list()
 
@@ -262,7 +264,7 @@ def _shape_ids(warehouse: Warehouse, shapes: pl.DataFrame) -> pl.Series:
 
 
 def _add_runs(warehouse: Warehouse, runs: Mapping[str, Run], names: set[str]) -> dict[str, int]:
-    """Add the runs that a warehouse has not seen; return the number of each."""
+    """Add the runs that the warehouse does not have; return the number of each."""
     if not names:
         return {}
     new = [name for name in runs if name in names]
@@ -272,8 +274,8 @@ def _add_runs(warehouse: Warehouse, runs: Mapping[str, Run], names: set[str]) ->
 
 
 def _resolve(warehouse: Warehouse, load_id: int) -> None:
-    """Close the open rejects of files that were repaired, and of protos whose text came."""
-    # Nearly always there are none, or none open, and to plan the statement takes longer.
+    """Close the open rejects of files that were repaired, and of protos whose text has arrived."""
+    # Nearly always there are no rejects, or no open ones; planning the statement takes longer than these two questions.
     con = warehouse.con
     if not con.execute(f"SELECT 1 FROM {warehouse.stored('rejects')} LIMIT 1").fetchone():
         return
@@ -288,7 +290,7 @@ def _resolve(warehouse: Warehouse, load_id: int) -> None:
 
 
 def _close(warehouse: Warehouse, reject_ids: list[int]) -> None:
-    """Close rejects whose bytes are a dump now, and open ones of the same files that are older."""
+    """Close rejects whose bytes are a dump now, and older open rejects of the same files."""
     closed = "(SELECT unnest(CAST($reject_ids AS BIGINT[])))"
     warehouse.change_rejects("replayed", f"r.reject_id IN {closed}", {"reject_ids": reject_ids})
     warehouse.change_rejects(
@@ -315,7 +317,7 @@ def _reject(
         for s, refusal in rejects
     ]  # fmt: skip
     added = add_rejects(warehouse, refused, load_id)
-    # What an older parser refused for its own reason is told by the new row from now on.
+    # If an older parser refused the same bytes, the new row replaces its reject.
     warehouse.change_rejects(
         "resolved", "r.state = 'open' AND r.load_id < $load_id AND (r.run_id, r.relative_path, r.sha256) IN"
         " (SELECT (run_id, relative_path, sha256) FROM raw.rejects WHERE load_id = $load_id)", {"load_id": load_id},
@@ -343,7 +345,7 @@ def add_rejects(warehouse: Warehouse, refused: Sequence[tuple], load_id: int) ->
 
 
 def packed(files: Mapping[str, bytes]) -> bytes:
-    """Return the bytes of a refused dump, compressed; those of a split one as a tar, named by role."""
+    """Return the bytes of a refused dump, compressed; the files of a split dump are put into a tar, named by role."""
     if len(files) == 1:
         data = next(iter(files.values()))
     else:

@@ -50,7 +50,7 @@ def check_version(version: int, name: str, *, is_reader: bool, directory: Path =
 
 
 def migrate(con: duckdb.DuckDBPyConnection, path: Path | None = None, directory: Path = MIGRATIONS) -> list[int]:
-    """Apply what is missing, all of it in one transaction; return the numbers applied.
+    """Apply all missing migrations in one transaction; return their numbers.
 
     A copy of a warehouse that has rows, `path` with `.before-NNNN` behind its name, is kept until that succeeded.
 

@@ -1,4 +1,4 @@
-"""What was seen beside what a dump holds, stored: the files of runs, and what the files beside each say."""
+"""Store what was seen of dumps besides their contents: the files of runs, and the facts of the files beside each."""
 
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
@@ -40,7 +40,7 @@ def faults_of(sightings: Iterable[Sighting]) -> list[str]:
         *(f"{fault}; the dump is loaded without its source lines" for fault in heads),
         *(f"{fault}; the dump is loaded without the options in that file" for fault in options),
         *(f"{p.source_uri}: {p.fault}; the dump is loaded without it" for p in protos if p.fault),
-        *(f"{p.source_uri}: {p.difference}; it is left aside" for p in protos if p.difference),
+        *(f"{p.source_uri}: {p.difference}; the proto is not used" for p in protos if p.difference),
     ]
 
 
@@ -60,11 +60,11 @@ def incomplete(sightings: Iterable[Sighting]) -> list[str]:
 
 
 def unseen(warehouse: Warehouse, sightings: list[Sighting]) -> tuple[list[Sighting], int]:
-    """Return the sightings that no observation tells already, and how many it does: same file, time and content.
+    """Return the sightings that are not stored as observations yet, and the number of those that are.
 
-    A file that was refused since it was seen, and is back as it was, is seen anew: that closes its reject. A module
-    text that has come, or is another, makes a new sighting of its dump; one that is gone does not. So do
-    files that say that it did not fit.
+    Equal are sightings of the same file with the same time and content. A file that was refused in between, and is back
+    unchanged, counts as new: that closes its reject. So does a dump whose module text has arrived or changed (but not
+    if it is gone), and a dump beside which files now say that it did not fit.
     """
     con = warehouse.con
     told = run_ids(warehouse, {s.run_name for s in sightings})
@@ -141,9 +141,9 @@ def observe(
     load_id: int,
     signature_ids: Mapping[int, int],
 ) -> dict[str, int]:
-    """Write an observation per sighting, and what nobody has seen before beside a dump; return the rows by table.
+    """Write an observation for each sighting, and new facts of files beside dumps; return the number of rows by table.
 
-    `known_runs` are the runs that were there before this load: of the files of all others nothing was seen.
+    `known_runs` are the runs that existed before this load: no file of any other run has been seen yet.
     """
     texts = [s.module_text for s in sightings if s.module_text is not None]
     rows = _observations(warehouse, sightings, run_ids, {run_ids[name] for name in known_runs}, load_id, signature_ids)
@@ -216,7 +216,7 @@ def _newest_loads(con: duckdb.DuckDBPyConnection, files: pl.DataFrame, known_run
 def _stand_ins(warehouse: Warehouse, files: pl.DataFrame, known_runs: Set[int]) -> list[tuple[str | None, int | None]]:
     """Return the path and the load of the proto that was taken for each dump, or refused, before its text came.
 
-    XLA writes the proto first: who ingests a directory that is being written may find it alone.
+    XLA writes the proto first: an ingest of a directory that is being written may find it without the text.
     """
     nothing = [_NO_STAND_IN] * len(files)
     if not known_runs:
@@ -246,13 +246,13 @@ def _stand_ins(warehouse: Warehouse, files: pl.DataFrame, known_runs: Set[int]) 
 def _condition(runs: Iterable[int]) -> str:
     """Return the condition that observations `o` are of some runs.
 
-    Named in the statement, the runs are looked for where they lie; a join would go through all that was ever seen.
+    With the runs named in the statement DuckDB reads only their rows; a join would scan all observations.
     """
     return f"o.run_id IN ({', '.join(map(str, runs))})"
 
 
 def _are_told(con: duckdb.DuckDBPyConnection, of_these_runs: str) -> bool:
-    """Say whether any of the `files` was seen in some runs: most often none was, and what tells more is dear."""
+    """Return whether any of the `files` was seen in some runs: mostly none was, and the other questions cost more."""
     return bool(
         con.execute(
             "SELECT 1 FROM raw.observations AS o SEMI JOIN files USING (run_id, relative_path)"

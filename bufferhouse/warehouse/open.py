@@ -1,4 +1,4 @@
-"""Open a warehouse, to write or to read. Here is chosen whether it is a file or a lake, and nowhere else."""
+"""Open a warehouse, to write or to read. This is the only place that chooses between a file and a lake."""
 
 import os
 from collections.abc import Iterator
@@ -73,7 +73,7 @@ def reading(place: Place, *, wait: float = 0.0, is_long: bool = False) -> Iterat
 
 
 def exists(place: Place) -> bool:
-    """Say whether there is a warehouse.
+    """Return whether there is a warehouse.
 
     Raises:
         WarehouseBusy, WarehouseError: a lake does not answer.

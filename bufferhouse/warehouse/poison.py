@@ -1,4 +1,4 @@
-"""What makes the load of a batch fail: which dumps or files of it, found by halves."""
+"""Find the dumps or files that make the load of a batch fail, by trying halves of the batch."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
@@ -34,7 +34,7 @@ def poison(
 
 
 def is_of_content(warehouse: Warehouse, error: Exception) -> bool:
-    """Say whether what was read may be to blame for an error: warehouse, disk, memory and callers are not."""
+    """Return whether what was read may be to blame for an error: warehouse, disk, memory and callers are not."""
     if isinstance(error, duckdb.Error):
         return isinstance(error, (*REFUSING, duckdb.IntegrityError)) and not warehouse.may_pass(error)
     from pandera.errors import SchemaErrors  # half a second, which only a fault pays for

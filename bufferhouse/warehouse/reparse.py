@@ -39,7 +39,7 @@ def dumps_of(
 ) -> list[int]:
     """Return the dumps that some runs have seen, or runs that started from `since` on and before `until`; else all.
 
-    `outdated_only` leaves out what the parser of today has parsed. Moments without a time zone are UTC.
+    `outdated_only` leaves out what the current parser has parsed. Moments without a time zone are UTC.
 
     Raises:
         UsageError: one of the words means no run, or several.
@@ -71,7 +71,7 @@ def reparse(
 ) -> Reparsed:
     """Render dumps from their rows, parse them and put the new rows in the place of the old, a batch a transaction.
 
-    Each batch is a load of its own that has seen no file. A dump that the parser of today refuses keeps its rows.
+    Each batch is a load of its own that has seen no file. A dump that the current parser refuses keeps its rows.
     """
     result = Reparsed()
     for frames in chunks(warehouse.con, dump_ids, progress=progress):

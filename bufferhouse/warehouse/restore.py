@@ -114,7 +114,7 @@ def _by(rows: Mapping[str, list] | pl.DataFrame, key: str, value: str) -> dict:
 
 
 def _take(part: object, rows: Mapping[str, list]) -> None:
-    """Fill the columns of a part of a dump that are stored as they are: they have the same names there."""
+    """Fill the columns of a part of a dump that are stored unchanged, under the same names."""
     for column in fields(part):
         if column.name in rows:
             setattr(part, column.name, rows[column.name])

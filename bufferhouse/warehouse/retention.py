@@ -1,4 +1,4 @@
-"""Forget old runs, and what nothing that is left mentions."""
+"""Remove old runs, and the rows that only they need."""
 
 import json
 from collections.abc import Collection
@@ -43,7 +43,7 @@ def check_limits(keep_runs: int | None, older_than_days: float | None) -> None:
 
 
 def days_ago(days: float) -> datetime:
-    """Return the moment that was so many days ago.
+    """Return the moment a number of days ago.
 
     Raises:
         UsageError: it was before the year 1, or `days` is no number.
@@ -59,8 +59,8 @@ def runs_to_prune(
 ) -> list[tuple[int, str]]:
     """Return id and name of the runs that are beyond the newest `keep_runs`, or older than some days.
 
-    The newest are those of each platform, track and device, runs of which no dump was loaded apart. Runs that are
-    `kept` stay in any case.
+    The newest runs are counted for each platform, track and device, separately for runs without a loaded dump. Runs
+    that are `kept` always stay.
 
     Raises:
         UsageError: neither limit is given, or one is negative or no number of days since the year 1.
@@ -120,7 +120,7 @@ def prune(
 ) -> Pruned:
     """Remove the runs that `runs_to_prune` returns, of those of `only` if given.
 
-    It is asked while nobody else writes: a run that was pinned while others were waited for stays.
+    They are determined while nobody else writes, so that a run stays if it was pinned while this waited for a writer.
 
     Raises:
         UsageError: as `runs_to_prune`.

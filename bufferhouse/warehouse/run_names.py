@@ -1,8 +1,8 @@
 """Which run a word means: its name, the beginning of one name only, or its place among the newest.
 
-`latest` is the newest run and `previous` the one before it, also where a run is called so: dumps bring names along, and
-no folder may choose which run is compared or removed. Behind a colon stand facts and labels that choose among which
-runs: `latest:track=nightly`, `previous:platform=tpu,team=vision`.
+`latest` is the newest run and `previous` the one before it, even if a run has such a name: names come with dumps, and
+no folder may decide which run is compared or removed. Facts and labels after a colon choose among the runs:
+`latest:track=nightly`, `previous:platform=tpu,team=vision`.
 """
 
 import json
@@ -57,7 +57,7 @@ def _labels(text: str) -> dict[str, str]:
 
 
 def check_new_name(name: str) -> None:
-    """Refuse a name for a run that, where a run is asked for, means another.
+    """Refuse a name for a run that would mean another run as a word of a command.
 
     Raises:
         UsageError: it is empty or blank, or a word of `find`.
@@ -71,12 +71,12 @@ def check_new_name(name: str) -> None:
 
 
 def is_place(word: str) -> bool:
-    """Say whether a word means a run by its place among the newest."""
+    """Return whether a word means a run by its place among the newest."""
     return word.partition(":")[0] in _PLACES
 
 
 def is_name(con: duckdb.DuckDBPyConnection, word: str) -> bool:
-    """Say whether a run has exactly this name."""
+    """Return whether a run has exactly this name."""
     return execute(con, "SELECT 1 FROM staging.runs WHERE run_name = $word LIMIT 1", word=word).fetchone() is not None
 
 
@@ -105,7 +105,7 @@ def find(con: duckdb.DuckDBPyConnection, word: str) -> Named:
 
 
 def without_dumps(con: duckdb.DuckDBPyConnection, run_name: str) -> UsageError:
-    """Return the error for a run of which no dump was loaded: whether dumps of it were refused, and what lists them."""
+    """Return the error for a run without a loaded dump: it says whether dumps were refused, and how to list them."""
     [(refused,)] = execute(
         con,
         "SELECT COUNT(*) FROM raw.rejects JOIN raw.runs USING (run_id) WHERE run_name = $name AND state = 'open'",
@@ -116,7 +116,7 @@ def without_dumps(con: duckdb.DuckDBPyConnection, run_name: str) -> UsageError:
 
 
 def find_where_no_file(con: duckdb.DuckDBPyConnection, word: str) -> Named:
-    """Return the run that a word means where a path could stand, too, and none is there.
+    """Return the run that a word means if it could also be a path, but no such path exists.
 
     Raises:
         UsageError: it means no run, or several; the message says that it is no path, either.
@@ -128,9 +128,9 @@ def find_where_no_file(con: duckdb.DuckDBPyConnection, word: str) -> Named:
 
 
 def find_whole(con: duckdb.DuckDBPyConnection, word: str) -> Named:
-    """Return the run that a word means by its place or by its whole name: nobody is asked whether it is the right one.
+    """Return the run that a word means by its place or by its whole name, since nobody confirms the choice.
 
-    Called twice for run_1, what removes runs would else remove run_10.
+    Otherwise a command that removes runs would remove run_10 when it is called for run_1 a second time.
 
     Raises:
         UsageError: it means none, or one by the beginning of its name.

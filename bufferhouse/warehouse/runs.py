@@ -40,7 +40,7 @@ def run_ids(warehouse: Warehouse, names: Collection[str]) -> dict[str, int]:
 
 
 def _are_new(warehouse: Warehouse, names: Collection[str]) -> bool:
-    """Say whether no run has, or ever had, one of these names.
+    """Return whether no run has, or ever had, one of these names.
 
     Most loads bring new runs, and what `raw.runs` puts together in a lake takes DuckLake 40 ms to plan.
     """
@@ -143,7 +143,7 @@ def complete_runs(warehouse: Warehouse, runs: Mapping[str, Run | None]) -> dict[
 
 
 def other_facts(warehouse: Warehouse, runs: Mapping[str, Run]) -> dict[str, dict[str, str]]:
-    """Return the facts and labels of runs that the warehouse knows otherwise, and that stay: what is said of them now.
+    """Return the new values of facts and labels of runs that contradict those in the warehouse, which stay.
 
     They are named as `set_facts` takes them, by the name of the run. When a run was complete may be said again.
     """

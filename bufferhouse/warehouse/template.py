@@ -106,7 +106,7 @@ def _made(blank: Blank) -> Path:
 
 
 def _forget_old(folder: Path) -> None:
-    """Remove what other versions made, or left when they were killed, and nobody made anew for long."""
+    """Remove old templates that other versions made, and files that killed processes left."""
     for old in folder.glob(f"{_PREFIX}*"):
         if time.time() - old.stat().st_mtime > _KEPT_SECONDS:
             shutil.rmtree(old) if old.is_dir() else old.unlink()

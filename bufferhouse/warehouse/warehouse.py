@@ -95,7 +95,7 @@ class Warehouse(ABC):
 
     @abstractmethod
     def exists(self) -> bool:
-        """Say whether there is a warehouse at the address."""
+        """Return whether there is a warehouse at the address."""
 
     def told(self, error: duckdb.Error) -> Exception | None:
         """Return what to raise in the place of an error of DuckDB, which says what one can do; None for most."""
@@ -129,11 +129,11 @@ class Warehouse(ABC):
         return self.claims is not None
 
     def may_pass(self, error: Exception) -> bool:
-        """Say whether an error is of a fault that passes: trying again can help."""
+        """Return whether an error is of a fault that passes: trying again can help."""
         return False
 
     def persistently(self, what: Callable[[], T]) -> T:
-        """Do what may meet a fault that passes; where there are such faults, it is done anew."""
+        """Run an action; in a lake, run it again after a temporary fault."""
         return what()
 
     def wake(self) -> None:  # noqa: B027 - what ends that of a file ends the command
@@ -147,11 +147,11 @@ class Warehouse(ABC):
         """Give back memory that holds only what the storage has, too."""
 
     def load_persistently(self, parsed: "ParsedBatch", load: "Callable[[ParsedBatch], T]") -> T:
-        """Load a batch with everything that this worker has claimed for it, anew where a fault passes."""
+        """Load a batch with everything that this worker has claimed for it; try again after a temporary fault."""
         return load(parsed)
 
     def commit_faults(self) -> tuple[int, int] | None:
-        """Return the commits that met another one and the loads that were done anew; None where others do not load."""
+        """Return the number of conflicting commits and of repeated loads; None if there is only one writer."""
         return None
 
     # How rows of raw are kept: see docs/decisions/0010.
@@ -166,7 +166,7 @@ class Warehouse(ABC):
 
     @abstractmethod
     def next_number(self, table: str, column: str, count: int = 1) -> int:
-        """Return the number that the next load or reject gets, and so many more behind it."""
+        """Return the number of the next load or reject, and reserve `count` numbers from it on."""
 
     @abstractmethod
     def shape_numbers(self, texts: Sequence[str], known: Mapping[int, int]) -> list[int]:
@@ -178,7 +178,7 @@ class Warehouse(ABC):
 
     @abstractmethod
     def change_run(self, name: str, changes: Mapping[str, object], *, is_whole: bool = True) -> None:
-        """Change columns of a run. What only adds to what is known of it is not `is_whole`: another may add, too."""
+        """Change columns of a run. A change that only adds facts is not `is_whole`, as others may add facts, too."""
 
     @abstractmethod
     def change_rejects(self, state: str, which: str, parameters: Mapping[str, object]) -> None:

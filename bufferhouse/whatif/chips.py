@@ -8,7 +8,7 @@ _GIB, _MIB = 1 << 30, 1 << 20
 
 
 class Chip(NamedTuple):
-    """A chip: its memory, and what the runtime reserves of it, 0 where nobody said; `target` is what compilers call it.
+    """A chip: its memory, the bytes that the runtime reserves (0 if unknown), and `target`, the compilers' name for it.
 
     Dumps for GPUs are named by the architecture, such as sm_9.0 or sm_9.0a. `kinds` is how runs call a TPU.
     """
@@ -25,7 +25,7 @@ class Chip(NamedTuple):
         return self.memory_bytes - self.reserved_bytes
 
     def is_other(self, device_kind: str) -> bool:
-        """Say whether a run that names its device is known to be of another chip; GPUs are told by their target."""
+        """Return whether a run that names its device is known to be of another chip; GPUs are told by their target."""
         return any(device_kind in chip.kinds for chip in CHIPS.values() if chip.name != self.name)
 
 

@@ -235,7 +235,7 @@ class _Search:
         return self._greedy() or Fit(self.capacity, False, [], now, self.bound_bytes, not self.is_cut)
 
     def is_beaten_by_packing(self, found: Fit) -> bool:
-        """Say whether fewer edits may fit if one of them frees an output where the search has removed it.
+        """Return whether fewer edits may fit if one of them frees an output where the search has removed it.
 
         Where no edit concerns the arena it stays XLA's own. What is freed becomes a temporary: the arena is packed
         anew, and may be tighter than XLA's, though more is alive in it.

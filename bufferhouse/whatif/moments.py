@@ -48,7 +48,7 @@ class Moments:
         return self._small([self.place[row]] if row in self.place else [])
 
     def without(self, row: int) -> int:
-        """Return the highest point of the timeline if a value were not there, and all others as they are."""
+        """Return the highest point of the timeline without one value, with all others unchanged."""
         plan = self.plan([row], "remove")
         plan.slots.keep(at for at, other in enumerate(plan.slots.value) if other != row)
         return self.peak(plan)[0]

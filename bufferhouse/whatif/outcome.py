@@ -148,7 +148,7 @@ def after(plan: Plan, packing: Packing | None = None, copied: Packing | None = N
 
 
 def is_untouched(plan: Plan) -> bool:
-    """Say whether no edit changed a slot of the arena: then the compiler has what it had."""
+    """Return whether no edit changed a slot of the arena: then the compiler has what it had."""
     return _arena_rows(plan.own) == _arena_rows(plan.slots)
 
 
@@ -182,7 +182,7 @@ def most_at_one_instruction(plan: Plan, *, always: Collection[str] = ("parameter
 
 
 def _is_given_away(plan: Plan, at: int) -> bool:
-    """Say whether the parameter of a slot is donated, by the dump or by an edit: others take its place."""
+    """Return whether the parameter of a slot is donated, by the dump or by an edit: others take its place."""
     row = plan.slots.value[at]
     is_live_out = plan.space.columns["allocation"][row] in plan.space.live_out
     return is_live_out or plan.slots.end[at] < plan.space.columns["end"][row]

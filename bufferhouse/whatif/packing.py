@@ -121,7 +121,7 @@ def verify(offsets: dict[int, int], bodies: Sequence[Body]) -> None:
 
 
 def _is_free(offsets: dict[int, int], bodies: Sequence[Body]) -> bool:
-    """Say whether no byte holds two bodies at one moment."""
+    """Return whether no byte holds two bodies at one moment."""
     return next(_conflicts(offsets, bodies), None) is None
 
 

@@ -1,4 +1,4 @@
-"""Where the slots of a memory space stand with edits applied: allocations, and in which bytes of them each slot is."""
+"""Where the slots of a memory space are after edits: the allocations, and the bytes of each slot in them."""
 
 from dataclasses import dataclass
 

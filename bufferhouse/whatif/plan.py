@@ -133,7 +133,7 @@ class Plan:
                     refusals.append(error)
             if len(refusals) == len(rows):
                 first = str(refusals[0]).removeprefix(f"{edit}: ")
-                raise NoCandidate(f"{edit}: none of {counted(len(rows), 'value')} can be edited so; {first}")
+                raise NoCandidate(f"{edit}: none of {counted(len(rows), 'value')} can be edited this way; {first}")
         self._judge_donations()
         self._return_less()
         self._read_instead()
@@ -227,7 +227,7 @@ class Plan:
             self.copies.append((row, start, end, start - 1))  # what reads it may come last
             return "bound", "it is no longer returned: a temporary until its last use, or fused into what reads it"
         self.slots.end[at] = min(self.slots.end[at], last)
-        return "bound", "it is dead behind its last use; the compiler may schedule anew"
+        return "bound", "it is dead after its last use; the compiler may schedule anew"
 
     def _carried(self, row: int) -> list[int]:
         """Return a value, and what goes with it: a loop carries one value after the other in the same bytes."""
@@ -425,18 +425,18 @@ class Plan:
             return "bound", why + ": it may be copied"
         if output.birth <= last:
             self.displaced += stood
-            return "bound", "but what stands there before lives beside it, and needs another place"
+            return "bound", "but what is there before is alive at the same time, and needs another place"
         if beside:
             # A compiler decides on copies before it has a schedule: in the next one these may come first.
             self.displaced += beside
-            return "bound", "but what stands there before may live beside it, and need another place"
+            return "bound", "but what is there before may be alive at the same time, and need another place"
         if self.space.copy_tables:
-            return "bound", "born behind its last use; the compiler may fetch into VMEM anew"
+            return "bound", "born after its last use; the compiler may fetch into VMEM anew"
         if guests:
-            return "bound", "born behind its last use, and a temporary may stand there before"
+            return "bound", "born after its last use, and a temporary may be there before"
         if space.arena_count > 1:
-            return "bound", "born behind its last use; the compiler may place temporaries anew"
-        return "exact", "born behind its last use, and there are no temporaries to place anew"
+            return "bound", "born after its last use; the compiler may place temporaries anew"
+        return "exact", "born after its last use, and there are no temporaries to place anew"
 
     def _note_table(self, row: int) -> None:
         """Note the table of an instruction of several results, one of which is copied: the copies have their own."""
@@ -447,7 +447,7 @@ class Plan:
                 self.copies.append(table)
 
     def _is_behind(self, row: int, parameter: int) -> bool:
-        """Return whether a value is computed from all that reads a parameter: then it is born behind its last use."""
+        """Return whether a value is computed from all that reads a parameter: then it is born after its last use."""
         before = self.space.before(self.space.columns["instruction"][row])
         return before is not None and before.issuperset(self.space.readers[parameter])
 
@@ -564,7 +564,7 @@ class Plan:
         if not self.space.columns["padding_bytes"][row]:
             raise self.refused(edit, row, "has no padding by tiles")
         self._give_shape(edit, row, old._replace(physical_bytes=flat_bytes(old)))
-        return "bound", "its slot without what the tiles of its dimensions add, as a vector of all its elements has it"
+        return "bound", "its slot as a vector of all its elements, without the padding by the tiles of its dimensions"
 
     def _shard(self, edit: Edit, row: int) -> tuple[str, str]:
         old = self._array(edit, row)
@@ -616,7 +616,7 @@ class Plan:
             self._drop_slots([at])
         return (
             "estimate",
-            "it dies behind its first use, its operands live on, and it is computed again before each other",
+            "it dies after its first use and is computed again before each later one; its operands live on until then",
         )
 
     def _offload(self, edit: Edit, row: int) -> tuple[str, str]:
@@ -794,10 +794,8 @@ _MAY_TAKE = "may take one of as many elements from 0.8 on, which is not computed
 _NO_OUTPUT = (
     "of its shape that could take its place; JAX takes one of as many elements from 0.8 on, which is not computed here"
 )
-_REMOVED = (
-    "it is gone, and what was computed for it alone may be; at most, what read it reads its operands, which live on"
-)
-_RESCHEDULE = "in any order of the instructions the operands and results of each are alive at one moment"
+_REMOVED = "it is gone, and perhaps what was computed for it alone; at most, its operands live on for what read it"
+_RESCHEDULE = "in any order of the instructions, the operands and results of each are alive at the same moment"
 _EDITS: dict[str, Callable[[Plan, Edit, int], tuple[str, str]]] = {
     "free": Plan._free,
     "remove": Plan._remove,

@@ -1,4 +1,4 @@
-"""What each edit alone is worth at the peak, and which moment caps it: the next one that is as high."""
+"""What each edit alone is worth at the peak, and the next highest moment, which limits it."""
 
 from bisect import insort
 from collections import defaultdict
@@ -24,7 +24,7 @@ class Worth(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Values of one op_name or source line that are alive at the peak, and what the peak falls by without all of them.
+    """Values of one op_name or source line that are alive at the peak, and how far the peak falls without them all.
 
     `by` is op_name or line; `slot_bytes` are those of its values.
     """

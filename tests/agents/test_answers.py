@@ -181,7 +181,7 @@ def test_compare_tells_its_warnings(example_warehouse):
     """As its text does: an answer without a program says why."""
     found = asked(example_warehouse, "compare", before="jaxlib-0.6.0", after="jaxlib-0.7.0", memory_space=77)
     assert [] == found["programs"]
-    assert ["Neither run has an allocation in the memory space that is asked for; there are: 0."] == found["notes"]
+    assert ["Neither run has an allocation in the requested memory space; there are: 0."] == found["notes"]
 
 
 def test_null_is_the_default_that_is_null(example_warehouse):

@@ -320,7 +320,7 @@ def _unlocked(place: Place, con: duckdb.DuckDBPyConnection) -> Count:
 
 
 def _is_refused(attempt: Callable[[], object]) -> bool:
-    """Say whether an attempt ends in the one error that is a refusal: any other is one that nobody thought of."""
+    """Return whether an attempt ends in the one error that is a refusal: any other is one that nobody thought of."""
     try:
         attempt()
     except UsageError:

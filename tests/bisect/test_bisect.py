@@ -89,7 +89,7 @@ def test_what_fails_is_skipped_and_said(bisect):
     assert ("0.4.38", "0.8.0", ["0.6.0", "0.7.0"]) == (found["last_good"], found["first_bad"], found["unknown"])
     faults = {point["name"]: point["fault"] for point in found["points"] if point["verdict"] == "skipped"}
     assert {"0.7.0": "exit 1: Aborted: no such release", "0.6.0": "exit 1: Aborted: no such release"} == faults
-    assert found["verdict"].endswith("at 0.8.0 or at one of 2 points between that say nothing")
+    assert found["verdict"].endswith("at 0.8.0 or at one of 2 points between them that say nothing")
 
 
 def test_a_failure_may_be_what_is_looked_for(bisect):
@@ -103,15 +103,15 @@ def test_a_failure_may_be_what_is_looked_for(bisect):
 @pytest.mark.parametrize(
     ("last", "told"),
     [
-        (Point("3", BAD, None, fault="exit 1: no memory"), "jit_f fails behind 1"),  # no byte moved
-        (Point("3", BAD, 7, "b", 2), "reserved bytes of jit_f moved behind 1"),
+        (Point("3", BAD, None, fault="exit 1: no memory"), "jit_f fails after 1"),  # no byte moved
+        (Point("3", BAD, 7, "b", 2), "reserved bytes of jit_f moved after 1"),
     ],
 )
 def test_a_step_behind_a_point_that_says_nothing_is_told(last: Point, told: str):
     """It is at that point, or at the one behind it."""
     releases = [Point("1", GOOD, 5, "a", 1), Point("2", SKIPPED, None, fault="cannot be installed: no wheel"), last]
     bisected = Bisected(Asked("jit_f", "jaxlib", ["1", "2", "3"], ["true"]), Step(0, 2, [1]), dict(enumerate(releases)))
-    assert f"jaxlib: {told}, at 3 or at 1 point between that says nothing" == verdict(bisected)
+    assert f"jaxlib: {told}, at 3 or at 1 point between them that says nothing" == verdict(bisected)
 
 
 def test_what_did_not_fit_is_explained(tmp_path: Path):

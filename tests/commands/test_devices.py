@@ -87,7 +87,7 @@ def test_unknown_devices_that_contradict_each_other_are_named(own_warehouse: Pat
     words = ("compare", "jaxlib-0.10.0", TPU[1], "--format", "markdown", "--warehouse", str(own_warehouse))
     assert "contradict" not in call("compare", *TPU, *words[3:]).out
     assert 0 == call("runs", "set", TPU[1], "device_kind=", "--warehouse", own_warehouse).code
-    assert "The dumps are for other targets, cpu → tpu: what differs may be the device" in call(*words).out
+    assert "The dumps are for different targets, cpu → tpu: the device may make the difference" in call(*words).out
     with duckdb.connect(str(own_warehouse)) as con:
         con.execute("UPDATE raw.observations SET compile_target = NULL")
         con.execute("UPDATE raw.runs SET platform = NULL")

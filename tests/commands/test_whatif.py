@@ -104,7 +104,7 @@ def test_a_capacity_is_met_with_the_fewest_values_or_said_to_be_out_of_reach(exa
     assert found["after"]["reserved_high_bytes"] <= capacity
     outcome = call("whatif", PROGRAM, "--run", RUN, "--warehouse", example_warehouse, "--fit", "1KiB")
     assert 1 == outcome.code
-    assert "\nIt cannot fit into 1.0 KiB by these means: with every value edited that can be" in outcome.out
+    assert "\nIt cannot fit into 1.0 KiB with these kinds of edit: even with all of them together" in outcome.out
 
 
 OF_ONE_KIND = [pytest.param(means, marks=pytest.mark.soak) for means in ("remat", "offload")]
@@ -117,7 +117,7 @@ def test_estimates_prove_of_no_program_that_it_cannot_fit(example_warehouse: Pat
     is_estimate = means != "donate"
     assert is_estimate == json.loads(call(*words, "--format", "json").out)["fit"]["is_estimate"]
     said = call(*words).out.replace("\n", " ")
-    told = [one in said for one in ("By estimate it cannot fit into 1.0 KiB by", "anew, and may do better.")]
+    told = [one in said for one in ("By estimate it cannot fit into 1.0 KiB with", "anew, and may do better.")]
     assert [is_estimate, is_estimate] == told
 
 
@@ -137,7 +137,7 @@ def test_estimates_prove_of_no_program_that_it_cannot_fit(example_warehouse: Pat
         (["--edit", "reschedule", "--memory-space", "9"], "has nothing in memory space 9; its memory spaces: 0"),
         (
             [],
-            "either edits (--edit, --edits) or a capacity that edits are to be found for (--fit), found neither",
+            "either edits (--edit, --edits) or a capacity to find edits for (--fit), found neither",
         ),
         (["--edit", "reschedule", "--fit", "1MiB"], "(--fit), found both"),
     ],
@@ -245,4 +245,4 @@ def test_a_capacity_holds_all_memory_spaces_of_a_gpu(warehouse: Path, tmp_path: 
             keys = ("capacity_bytes", "other_spaces_bytes", "fits")
             assert (capacity, 0 if spaces else others, fits) == tuple(found[key] for key in keys)
             assert said.code == (not fits)
-        assert (others > 0) == ("Of 110 B its other memory spaces take 50 B" in call(*words, "110B").out)
+        assert (others > 0) == ("lie in the same memory and take 50 B of 110 B" in call(*words, "110B").out)

@@ -72,7 +72,7 @@ def test_flags_that_only_the_runs_say_are_a_warning(blank_warehouse, tmp_path):
         for run, words in zip(runs, flags, strict=True):
             assert 0 == call("runs", "set", run, f"xla_flags={words}", "--warehouse", own).code
 
-    sentence = "The runs say that they were compiled with other flags"
+    sentence = "The runs say that they were compiled with different flags"
     for flags in (("--xla_a=1", ""), ("--xla_a=1 --xla_dump_to=/x", "--xla_dump_to=/y --xla_a=1")):
         say(flags)
         assert sentence not in told("table")

@@ -45,7 +45,7 @@ def offence(*files: dict[str, bytes]) -> str | None:
 
 
 def is_taken(files: dict[str, bytes]) -> bool:
-    """Say whether the native reader takes a dump, which is then the same as in Python."""
+    """Return whether the native reader takes a dump, which is then the same as in Python."""
     assert offence(files) is None
     return bool(fuzz_native.taken(Scanned(new_scanner()), work_of([files])))
 

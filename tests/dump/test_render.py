@@ -310,7 +310,7 @@ def other_cell(cell: object, column: str) -> object:
 
 
 def notices(dump: Dump, files: dict[str, bytes]) -> bool:
-    """Say whether a changed dump is told from the one it was: by its bytes, or because they are read otherwise."""
+    """Return whether a changed dump is told from the one it was: by its bytes, or because they are read otherwise."""
     try:
         written = render(dump)
         return written != files or parse(written) != dump

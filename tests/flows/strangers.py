@@ -198,7 +198,7 @@ def _asked(port: int, method: str, path: str, headers: dict[str, str]) -> tuple[
 def _is_heard(
     port: int, path: str, said: dict[str, str] | None = None, host: str = "127.0.0.1", **more: object
 ) -> bool:
-    """Say whether a socket is opened and answers that it is, after a first message where there is one."""
+    """Return whether a socket is opened and answers that it is, after a first message where there is one."""
     try:
         road = socket.create_connection(("127.0.0.1", port), timeout=30)
         with connect(f"ws://{host}:{port}/api/{path}", sock=road, open_timeout=30, **more) as opened:

@@ -470,5 +470,5 @@ def test_a_directory_without_a_dump_is_no_success(prefect_server, tmp_path):
     (tmp_path / "module_1.ll").touch()
     state = ingest([str(tmp_path)], warehouse=str(tmp_path / "warehouse.duckdb"), return_state=True)
     assert state.is_failed()
-    assert "no dump found, and nothing loaded; 1 .ll seen." in state.message
+    assert "no dump found, and nothing loaded; seen: 1 .ll." in state.message
     assert not (tmp_path / "warehouse.duckdb").exists()

@@ -180,7 +180,7 @@ def test_a_killed_worker_and_restarts_of_server_and_postgresql(worker, undisturb
 
 
 def is_asked_to_end(process: int) -> bool:
-    """Say whether a SIGTERM waits for a process that stands still, or it is gone."""
+    """Return whether a SIGTERM waits for a process that stands still, or it is gone."""
     try:
         status = Path(f"/proc/{process}/status").read_text()
     except OSError:

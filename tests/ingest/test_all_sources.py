@@ -61,7 +61,7 @@ def test_a_pass_loads_what_is_ready_in_all_sources_and_publishes_it(configured, 
     code, said, _ = one_pass(configured)
     assert (0, 3, 2, 0, {}) == (code, *(said[name] for name in ("seen", "new", "known", "faults")))
     (waiting,) = said["waiting"]
-    assert f"{name_of(2)}: it has not been the same for 3600 s yet" in waiting
+    assert f"{name_of(2)}: it changed less than 3600 s ago" in waiting
     expected = [("fresh", None, name_of(3)), ("r1", "night", name_of(1))]
     assert expected == observed(warehouse) == observed(published_path(warehouse))
     os.utime(configured.parent / "nightly" / "r1" / name_of(2), LONG_AGO)

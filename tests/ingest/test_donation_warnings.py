@@ -129,7 +129,7 @@ def test_a_log_of_no_run_in_particular_is_told(run, warehouse):
     outcome = call("ingest", folder, "--warehouse", warehouse)
     assert 0 == outcome.code
     assert (
-        "1 warning of donations that JAX could not use, of one of 2 runs; name the run with --run"
+        "1 warning about donations that JAX could not use, from one of 2 runs; name the run with --run"
         in outcome.out + outcome.err
     )
 

@@ -175,7 +175,7 @@ def test_a_log_that_is_damaged_or_of_no_run_is_named(tmp_path, warehouse):
     damaged, hidden, stray = sorted(first["unreadable"], key=lambda line: line.partition(": ")[0].rpartition("/")[2])
     assert "cut.log.gz: expected compressed data that is whole, found Compressed file ended before" in damaged
     assert hidden.endswith("hidden.log: expected a log as text, found: gzip data; name it ….gz")
-    assert "other.log: 2 messages about none of 2 runs near it" in stray
+    assert "other.log: 2 messages, but none of 2 runs near it fits" in stray
     assert (1, 2, 2) == (first["code"], first["new"], first["logs"])
     sql = "SELECT run_name FROM marts.oom_v1 WHERE log_path = '../both.log' AND is_failure"
     assert [("day.dump",)] == rows(warehouse, sql)  # the only dump with such bytes

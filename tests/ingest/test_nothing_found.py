@@ -46,7 +46,7 @@ def test_a_log_without_dumps_is_a_file_that_was_seen(tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "train.log").write_bytes(b"*** Begin module_0001.cpu_after_optimizations.txt ***\n")
     outcome = call("ingest", tmp_path / "run", "--warehouse", tmp_path / "none.duckdb")
-    assert (1, True) == (outcome.code, "nothing loaded; 1 .log seen" in outcome.out)
+    assert (1, True) == (outcome.code, "nothing loaded; seen: 1 .log" in outcome.out)
     assert "no file at all" not in outcome.out
 
 

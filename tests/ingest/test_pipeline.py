@@ -132,7 +132,7 @@ def test_keys_of_a_run_file_that_are_not_read_are_told(warehouse, tmp_path):
     [line] = [line for line in found.splitlines() if "not read" in line]
     assert line.startswith(
         "warning: run other and 1 other run: keys of run.json that are not read: owner, complier, job; "
-        "did you mean 'compiler'? It may have run_name, compiler, "
+        "did you mean 'compiler'? The keys are run_name, compiler, "
     )
     assert [("cpu", None, '{"a": "b"}')] == rows(warehouse, "SELECT DISTINCT platform, compiler, labels FROM raw.runs")
     assert "unread_keys" not in ingested(warehouse, tmp_path)[1]

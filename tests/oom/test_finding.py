@@ -165,7 +165,7 @@ def test_a_dump_that_does_not_explain_a_message_is_not_taken(con, held):
     """Of two others none has such bytes; one other is shown with both numbers, and the figure is unknown."""
     [message], others = failures(log("libtpu-0.0.33/xent")), ("libtpu-0.0.33/kv", "libtpu-0.0.33/i8")
     [finding] = explain(con, [message], held(*others))
-    assert (None, "none of those there has bytes that its figures are the sum of") == (finding.dump, finding.reason)
+    assert (None, "none of the dumps there has bytes that sum to its figures") == (finding.dump, finding.reason)
     [finding] = explain(con, [message], held(others[0]))
     [used] = [one for one in finding.figures if one.figure.name == "used"]
     assert (None, None, False, 8_589_967_360) == (used.size_bytes, used.rule, used.is_reproduced, used.found_bytes)
@@ -181,12 +181,12 @@ def test_a_dump_that_does_not_explain_a_message_is_not_taken(con, held):
         ("Allocator (bfc) ran out of memory trying to allocate 128.00GiB (rounded to 137438953728)requested by op",
          "jit_attention"),
         ("Out of memory allocating 30028825089 bytes.",
-         "none of those there has an allocation of just 30028825089 bytes"),
+         "none of the dumps there has an allocation of just 30028825089 bytes"),
         ("Out of memory while trying to allocate 27.96GiB.",
-         "none of those there has an allocation of just 27.96GiB"),
+         "none of the dumps there has an allocation of just 27.96GiB"),
         ("Out of memory allocating 4294967296 bytes.", "2 dumps fit as well: "),
         ("Attempting to reserve 13.48G at the bottom of memory. That was not possible. There are 12.84G free.",
-         "none of those there has an allocation of just 13.48G"),
+         "none of the dumps there has an allocation of just 13.48G"),
     ],
 )  # fmt: skip
 def test_of_several_dumps_a_failure_at_run_time_is_of_the_one_with_its_allocation(
@@ -234,9 +234,9 @@ def test_pinned_memory_of_the_host_takes_nothing_of_the_device(tmp_path: Path):
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("libtpu-0.0.33/attn_huge", "none of those there has a value f32[4,16,16384,16384] of fusion.5"),
-        ("libtpu-0.0.33/internal_attn_v6e", "none of those there has a value f32[8,16,16384,16384]"),
-        ("libtpu-0.0.8/abort_rnn_t1", "it names nothing by which one of those there could be told"),
+        ("libtpu-0.0.33/attn_huge", "none of the dumps there has a value f32[4,16,16384,16384] of fusion.5"),
+        ("libtpu-0.0.33/internal_attn_v6e", "none of the dumps there has a value f32[8,16,16384,16384]"),
+        ("libtpu-0.0.8/abort_rnn_t1", "it names nothing that identifies one of the dumps there"),
     ],
 )
 def test_why_no_dump_is_taken_is_what_was_looked_for(con, held, name: str, reason: str):
@@ -447,7 +447,8 @@ def test_a_dump_that_was_refused_is_there(tmp_path):
     [dump] = (tmp_path / "kv").glob("*-buffer-assignment.txt")
     dump.write_bytes(dump.read_bytes()[:-100])
     found = json.loads(call("oom", tmp_path / "kv", "--format", "json").out)
-    assert ["none of those there could be read"] == [one["reason"] for one in found["findings"] if one["is_failure"]]
+    reasons = [one["reason"] for one in found["findings"] if one["is_failure"]]
+    assert ["none of the dumps there could be read"] == reasons
     assert [True] == [one.startswith(f"{dump}:") for one in found["unread_dumps"]]
     told = call("oom", tmp_path / "kv", "--format", "github").out.splitlines()
     assert "::error title=bufferhouse oom::1 path of dumps could not be read" == told[-1]
@@ -604,7 +605,7 @@ def test_where_there_is_no_log_it_is_said(tmp_path):
     """Nothing was found in nothing."""
     (tmp_path / "train").write_bytes(log("libtpu-0.0.33/kv").read_bytes())
     said = call("oom", tmp_path)
-    assert (0, True) == (said.code, "no log is named, and none there is called like one" in said.err)
+    assert (0, True) == (said.code, "no log was named, and no file there has the name of a log" in said.err)
 
 
 @pytest.mark.parametrize(
@@ -690,7 +691,7 @@ def test_what_the_program_takes_itself_speaks_against_no_dump(con, held):
         [finding] = explain(con, [message], held(*names))
         assert ("jit_lm_head_loss", None) == (finding.dump["program_name"], finding.doubt)
         assert (None, 23_593_239_040) == (finding.needed_bytes, finding.parts["temporaries"])
-    assert "besides, which is in no dump: global 260.02M." in oom_text(Explanation([finding]), "table")
+    assert "which is in no dump: global 260.02M." in oom_text(Explanation([finding]), "table")
     [finding] = explain(con, [message], held("libtpu-0.0.33/kv"))
     assert "its bytes are not the sum of what was used" == finding.doubt
 
@@ -716,7 +717,7 @@ def test_of_two_failures_of_one_module_each_has_its_own_dump_or_none(con, held):
     [dump] = held("libtpu-0.0.52/temps")
     messages = [one for one in read_messages(both) if one.is_failure]
     found = explain(con, messages, [{**dump, "has_failed": True}])
-    said = "its bytes are not the sum of what was used, but of what another message says was"
+    said = "its bytes are not the sum of what was used, but the sum of what another message says"
     assert [None, said] == [one.doubt for one in found]
     assert [True, False] == [bool(one.values) for one in found]
     # A kernel that failed before says what it takes itself, and nothing of the sums of the dump.
@@ -731,7 +732,7 @@ def test_without_live_ranges_it_is_said_that_no_peak_is_known(tmp_path):
     ranges.unlink()
     for place, is_known in ((log("libtpu-0.0.52/temps").parent, True), (tmp_path / "temps", False)):
         said = " ".join(call("oom", place).out.split())
-        assert (is_known, is_known) == ("Values at the peak" in said, "Padding and fragmentation are parts" in said)
+        assert (is_known, is_known) == ("Values at the peak" in said, "Padding and fragmentation are included" in said)
         assert (not is_known) == ("The dump has no live ranges: which values are alive at the peak" in said)
 
 

@@ -134,7 +134,7 @@ def test_a_memory_space_of_neither_run_is_answered_with_those_there_are(example_
     comparison = read_comparison(example_warehouse, *TPU, memory_space=9)
     spaces = sorted({row["memory_space"] for row in upgrade.programs})
 
-    line = "Neither run has an allocation in the memory space that is asked for; there are: "
+    line = "Neither run has an allocation in the requested memory space; there are: "
     assert f"{line}{', '.join(map(str, spaces))}." in compare_text(comparison, "table")
 
 

@@ -247,7 +247,7 @@ def test_names_that_no_cut_keeps_apart_run_over_several_lines(monkeypatch: pytes
 def test_prose_runs_over_several_lines(monkeypatch: pytest.MonkeyPatch):
     """Its words are all there, from the line of its row downwards."""
     monkeypatch.setenv("COLUMNS", "40")
-    words = "an output of its shape takes its place, born behind its last use"
+    words = "an output of its shape takes its place, born after its last use"
     columns = [Column("name", "edit"), Column("why", "why", is_prose=True)]
     section = Section("", [], columns, [{"name": "donate", "why": words}, {"name": "remove", "why": "gone"}])
     _, _, _, first, *others = terminal_text("report", [section]).splitlines()

@@ -375,7 +375,7 @@ def test_flags_that_are_set_later_renew_the_comparison(tmp_path: Path, begun: Ca
         assert 0 == call("runs", "set", name, flag, "--warehouse", warehouse).code
     step = step_address("before", "after")
     assert {step} == renewed(warehouse, folder, begun("anew"))
-    assert "compiled with other flags, before: --xla_test_level=0; after: --xla_test_level=1" in (
+    assert "compiled with different flags, before: --xla_test_level=0; after: --xla_test_level=1" in (
         (folder / step).read_text()
     )
 

@@ -220,7 +220,9 @@ def test_runs_of_two_platforms_are_no_step_where_only_their_dumps_say_so(tracks:
     listed = json.loads(call("runs", "ls", "--format", "json", "--warehouse", tracks).out)
     assert ["tpu", "cpu"] == [run["platform"] for run in listed if run["run_name"] in names]
     told = call("compare", *names, "--warehouse", tracks).out
-    assert "The dumps are for other targets, tpu → cpu: what differs may be the device and not the program." in told
+    assert (
+        "The dumps are for different targets, tpu → cpu: the device may make the difference, not the program." in told
+    )
 
 
 def test_a_program_for_another_target_is_new(tracks: Path, site: Path):

@@ -27,7 +27,7 @@ def unprivileged() -> list[str]:
 
 
 def can(script: str) -> bool:
-    """Say whether a line of shell succeeds for the user of `unprivileged`, who may not enter every folder of root's."""
+    """Return whether a shell command succeeds for the user of `unprivileged`, who may not enter all folders of root."""
     # By a shell: setpriv itself may still enter what the other user may not.
     return subprocess.run([*unprivileged(), "sh", "-c", script], capture_output=True).returncode == 0
 

@@ -470,7 +470,7 @@ def test_a_member_that_cannot_be_looked_into_is_named_where_it_may_be_a_dump(war
     lines = [line for line in outcome.out.split("\n") if line.startswith("unreadable: ")]
     assert (1, 1, True) == (outcome.code, len(lines), lines[0].startswith(f"unreadable: {path}!run/000.txt: "))
     assert "password required" in lines[0]
-    assert "nothing loaded; 1 .ll seen" in outcome.out
+    assert "nothing loaded; seen: 1 .ll" in outcome.out
     again = [discover([str(path)], entries_of=Listings(tmp_path / "kept").entries).refused for _ in range(2)]
     assert [[lines[0].removeprefix("unreadable: ")]] * 2 == again
     named = discover([str(path)], look_inside=False)
@@ -484,7 +484,7 @@ def test_a_run_file_that_cannot_be_read_in_an_archive_says_why(warehouse, tmp_pa
     [line] = [line for line in outcome.out.split("\n") if line.startswith("unreadable: ")]
     assert (1, True) == (outcome.code, line.startswith(f"unreadable: {path}!run/run.json: damaged in the archive: "))
     assert line.endswith("password required for extraction; 1 dump left out")
-    assert "nothing loaded; what is there cannot be read" in outcome.out
+    assert "nothing loaded; the files that are there cannot be read" in outcome.out
 
 
 # Memory

@@ -51,7 +51,7 @@ def copied() -> list[str]:
 
 
 def is_ignored(path: str) -> bool:
-    """Say whether .dockerignore keeps a path out: the last pattern decides that matches it or a directory above."""
+    """Return whether .dockerignore keeps a path out: the last pattern decides that matches it or a directory above."""
     parts = Path(path).parts
     above = ["/".join(parts[: i + 1]) for i in range(len(parts))]
     ignored = False

@@ -137,7 +137,7 @@ class Stack(Clock):
         return done.stdout + done.stderr
 
     def answers(self) -> bool:
-        """Say whether the server answers."""
+        """Return whether the server answers."""
         with suppress(OSError), urllib.request.urlopen(f"{self.url}/health", timeout=5) as answer:
             return answer.status == 200
         assert self.processes["server"].poll() is None, self.log("server")
@@ -190,7 +190,7 @@ class Stack(Clock):
 
 
 def is_alive(pid: int) -> bool:
-    """Say whether a process has not ended yet: until then it keeps its locks, killed or not.
+    """Return whether a process has not ended yet: until then it keeps its locks, killed or not.
 
     Its first thread may be a zombie while others still end, and hold what the process has open.
     """

@@ -85,7 +85,7 @@ def test_a_migration_that_fails_leaves_everything_as_it_was(own_warehouse, later
     """Also those before it: exit 2, the reason, and a copy beside it in case; the older program goes on."""
     outcome = run(later(SECOND, WRONG), "publish", "--warehouse", own_warehouse, code=LATER)
     assert (2, "") == (outcome.code, outcome.out)
-    assert "is as it was" in outcome.err
+    assert "was not changed" in outcome.err
     assert "no_such_column" in outcome.err
     assert "Traceback" not in outcome.err
     assert NOW == version(own_warehouse)

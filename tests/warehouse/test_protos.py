@@ -122,7 +122,7 @@ def test_a_proto_of_another_compilation_is_left_aside(warehouse, folder):
     own = proto.read_bytes()
     proto.write_bytes(proto_in(folder / "cpu-jaxlib-0.10.0").read_bytes())
     outcome = call("ingest", folder / TPU, "--warehouse", warehouse)
-    assert (0, True) == (outcome.code, "it is left aside" in outcome.out + outcome.err)
+    assert (0, True) == (outcome.code, "the proto is not used" in outcome.out + outcome.err)
     found = rows(warehouse, "SELECT heap_events_id, proto_fault, proto_difference FROM staging.observations")
     assert [(None, None)] == [row[:2] for row in found]
     assert "as in the text, found" in found[0][2]

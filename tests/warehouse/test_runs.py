@@ -102,8 +102,8 @@ def test_what_stays_though_it_is_said_otherwise_is_told(warehouse, run):
     command = "runs set nightly compiler_version=0.6.1 'label.team=b c'"
     for more in (["--plan"], []):
         out = call(*words, *more, "--warehouse", warehouse).out
-        assert "run nightly: known facts and labels stay as they are; if they are right, correct the run.json" in out
-        assert f"; to change them: bufferhouse {command}\n" in out
+        assert "run nightly: known facts and labels stay as they are, though the run.json or this" in out
+        assert f", or change the facts: bufferhouse {command}\n" in out
     code, summary = ingest(warehouse, *words[1:])
     assert (0, {"nightly": {"compiler_version": "0.6.1", "label.team": "b c"}}) == (code, summary["other_facts"])
     assert 0 == call(*shlex.split(command), "--warehouse", warehouse).code
@@ -115,12 +115,12 @@ def test_a_run_json_that_comes_later_makes_no_second_run(warehouse, run):
     described(run, run_name="release")
     outcome = call("ingest", run, "--warehouse", warehouse)
     assert "runs: nightly" in outcome.out
-    assert "the run.json, or the path, of run nightly calls it release, and it stays nightly" in outcome.out
+    assert "run nightly: its run.json or its path now calls it release; it keeps its name" in outcome.out
     assert "bufferhouse runs rename nightly release" in outcome.out
     assert [("nightly",)] == rows(warehouse, "SELECT run_name FROM raw.runs")
     told = call("runs", "rename", "nightly", "release", "--warehouse", warehouse)
     assert (0, "run nightly is now release\n") == (told.code, told.out)
-    assert "calls it" not in call("ingest", run, "--warehouse", warehouse).out
+    assert "now calls it" not in call("ingest", run, "--warehouse", warehouse).out
 
 
 def test_older_files_that_come_later_date_the_run(warehouse, run):

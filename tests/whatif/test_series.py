@@ -186,7 +186,7 @@ def test_what_a_runtime_keeps_of_a_gpu_is_not_known(measured):
     """A chip without a known reserve is named with the whole of its memory, which no program has."""
     for chip, is_told in (("h100", True), ("v5e", False)):
         words = ("fits", "jit_f", "--chip", chip, "--warehouse", measured)
-        assert is_told == ("--capacity takes the size that programs have." in call(*words).out.replace("\n", " "))
+        assert is_told == ("Give the size that programs have with --capacity." in call(*words).out.replace("\n", " "))
         assert is_told == bool(json.loads(call(*words, "--format", "json").out)["capacity_note"])
 
 
@@ -206,7 +206,7 @@ def test_each_device_has_series_of_its_own(warehouse, tmp_path):
     for chip, is_told in (("v6e", True), ("v5e", False)):
         said = call("fits", "jit_f", "--chip", chip, "--warehouse", warehouse).out
         assert "jit_f, tpu, TPU v5e: N in f32[N,4]" in said
-        assert is_told == (f"Compiled for TPU v5e: a compiler for {chip} places and pads otherwise." in said)
+        assert is_told == (f"Compiled for TPU v5e: a compiler for {chip} places and pads differently." in said)
 
 
 def test_points_with_and_without_donation_are_told(measured, tmp_path):
@@ -217,7 +217,9 @@ def test_points_with_and_without_donation_are_told(measured, tmp_path):
     words = (*words, "--from", tmp_path)
     [dump] = (tmp_path / "b8").iterdir()
     dump.write_text(dump.read_text().replace("at ShapeIndex {}:", "at ShapeIndex {}, maybe-live-out:", 1))
-    assert "Arguments are donated at 8 alone: the other points would take other bytes with that." in call(*words).out
+    assert (
+        "Arguments are donated at 8 alone: with donation the other points would take other bytes." in call(*words).out
+    )
     [series] = json.loads(call(*words, "--format", "json").out)["series"]
     assert [8] == series["donated"]
 
@@ -266,7 +268,7 @@ def test_no_measured_point_fits_that_its_compiler_refused(warehouse, tmp_path):
         (["jit_f", "--chip", "v9"], "--chip: expected one of v2, v3"),
         (["jit_f", "--capacity", "lots"], "--capacity: expected a size such as"),
         (["jit_g", "--chip", "v5e"], "there is no program 'jit_g'"),
-        (["jit_f", "--chip", "v5e", "--run", "b2"], "no two programs named 'jit_f' differ in one number of"),
+        (["jit_f", "--chip", "v5e", "--run", "b2"], "no two programs named 'jit_f' have signatures"),
     ],
 )
 def test_a_wrong_call_says_the_way_out(measured, words: list[str], message: str):

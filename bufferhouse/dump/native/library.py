@@ -101,7 +101,7 @@ def library() -> ctypes.CDLL | None:
 
 
 def reader() -> str:
-    """Say who reads dumps: `native`, or `Python` with the reason."""
+    """Return which reader reads dumps: `native`, or `Python` with the reason."""
     if os.environ.get(SWITCH) == "0":
         return f"Python ({SWITCH}=0)"
     return (

@@ -35,7 +35,7 @@ class Scanner:
     """Reads dumps into the columns that `scan.c` declares."""
 
     def __init__(self, functions: ctypes.CDLL, until_failure: int = -1) -> None:
-        """`until_failure` is for tests: after so many allocations one fails; none where it is negative.
+        """`until_failure` is for tests: the allocation after this number of them fails; none if it is negative.
 
         Raises:
             MemoryError: there is none.

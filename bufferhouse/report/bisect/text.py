@@ -91,9 +91,9 @@ def verdict(bisected: Bisected) -> str:
         bad = printable(asked.names[step.first_bad], 80)
         fails = bisected.points[step.first_bad].size_bytes is None
         did = f"{printable(asked.program, 80)} fails" if fails else f"{what} moved"
-        return f"{asked.axis}: {did} behind {good}, at {bad} or at {among}{count} between that {says} nothing"
+        return f"{asked.axis}: {did} after {good}, at {bad} or at {among}{count} between them that {says} nothing"
     if step.first_bad is None:
-        more = f"; {counted(len(step.unknown), 'point')} behind {_says(step)} nothing" if step.unknown else ""
+        more = f"; {counted(len(step.unknown), 'point')} after it {_says(step)} nothing" if step.unknown else ""
         return f"{asked.axis}: {what} did not move up to {good}{more}"
     before, after = (bisected.points[at] for at in (step.last_good, step.first_bad))
     named = printable(after.name, 80)
@@ -116,7 +116,7 @@ def _points_section(bisected: Bisected) -> Section:
         + (f", {known} known or not compiled." if known else ".")
     ]
     if bisected.step.first_bad is not None:
-        lines.append("A point is good if it takes the bytes of the first. There may be other steps between the ends.")
+        lines.append("Good points take as many bytes as the first. There may be other steps between the ends.")
     lines += [printable(note, 200) for note in bisected.notes]
     return Section("Points", lines, _POINTS, _records(bisected), "points")
 

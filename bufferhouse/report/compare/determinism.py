@@ -75,11 +75,11 @@ def determinism_text(found: Answers, form: str, *, exact: bool) -> str:
         lines.append("No program that could be judged differs in bytes.")
     sections = [Section("", lines, _COLUMNS if judged else (), judged, shown=_SHOWN)]
     if single:
-        why = "These runs say no flags or no compiler version, so each is compared with itself only."
+        why = "The flags or the compiler version of these runs are unknown, so each is compared with itself only."
         if any(row["basis"] == "same flags" for row in single):
             why = (
-                "Each of these runs is compared with itself only: it says no flags or no compiler version, or no other "
-                "run of the same compiler and flags has the program."
+                "Each of these runs is compared with itself only: its flags or its compiler version are unknown, or no "
+                "other run of the same compiler and flags has the program."
             )
         sections.append(Section("Different bytes within one run", [why], _COLUMNS, single, shown=_SHOWN))
     return report_text("Programs with different bytes from the same compiler and flags", sections, form, exact=exact)
@@ -95,8 +95,8 @@ def _judged(facts: Record) -> list[str]:
     lines = [
         f"{counted(facts['run_count'], 'run')}, {facts['versioned_run_count']:,} with a compiler version, "
         f"{facts['flagged_run_count']:,} with known flags.",
-        f"Judged: {_of(facts, 'program')} and {_of(facts, 'run')}, which one compiler with the same flags compiled in "
-        f"two runs or more. Not judged: {counted(facts['unjudged_program_count'], 'program')} and "
+        f"Judged: {_of(facts, 'program')} and {_of(facts, 'run')}: those that one compiler compiled with the same "
+        f"flags in two runs or more. Not judged: {counted(facts['unjudged_program_count'], 'program')} and "
         f"{counted(facts['unjudged_run_count'], 'run')}.",
     ]
     if facts["program_id_count"] < facts["program_count"]:

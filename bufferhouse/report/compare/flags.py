@@ -55,7 +55,7 @@ def flag_section(flags: Sequence[Record]) -> list[Section]:
         }
         for one in flags
     ]
-    lines = ["The compilations were made with other options, as files beside the dumps say."]
+    lines = ["The two sides were compiled with different options, as files beside the dumps say."]
     return [Section("Flags that differ", lines, _COLUMNS, records, "flags", shown=_SHOWN)]
 
 

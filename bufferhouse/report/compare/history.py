@@ -125,7 +125,7 @@ def blame_text(blamed: Blamed, form: str, *, exact: bool) -> str:
     sections += [section for one in blamed.series if one.changes for section in _sections(one, blamed.metric, exact)]
     unchanged = [one for one in blamed.series if not one.changes]
     sections += _unchanged_section("Without a change", [one for one in unchanged if _known(one)])
-    sections += _unchanged_section("Not known, for want of live ranges", [one for one in unchanged if not _known(one)])
+    sections += _unchanged_section("Not known, without live ranges", [one for one in unchanged if not _known(one)])
     if not (blamed.series or blamed.joined):
         sections.append(Section("", ["No dump of it has an allocation: there is nothing to show."]))
     return report_text(f"{cut(blamed.word, _LONGEST)} from run to run", sections, form, exact=exact)
@@ -182,7 +182,7 @@ def _sections(series: Series, metric: str, exact: bool) -> list[Section]:
     sizes = [run["metric_bytes"] for run in runs]
     about = [printable(str(word), 60) for word in (key["compile_target"], key["track"], key["device_kind"]) if word]
     first, last = map(exact_bytes if exact else human_bytes, (_known(series)[0], _known(series)[-1]))
-    unknown = f", not known in {counted(sizes.count(None), 'run')} for want of live ranges" if None in sizes else ""
+    unknown = f", not known in {counted(sizes.count(None), 'run')} without live ranges" if None in sizes else ""
     lines = [
         f"{METRIC_NAMES[metric]} over {counted(len(runs), 'run')}: {sparkline(sizes)} {first} → {last}, "
         f"{counted(len(series.changes), 'change')}{unknown}.",

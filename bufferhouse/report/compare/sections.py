@@ -223,7 +223,7 @@ def notes(comparison: Comparison) -> list[str]:
 
 
 def warnings(comparison: Comparison) -> list[str]:
-    """Return the sentences about what makes the comparison less than it seems; every form of it says them."""
+    """Return the sentences about what limits the comparison; every format has them."""
     lines = []
     before, after = comparison.before, comparison.after
     if comparison.is_of_itself:
@@ -238,16 +238,16 @@ def warnings(comparison: Comparison) -> list[str]:
     lines += device_notes(comparison)
     if comparison.run_flags:
         then, now = (printable(words, _LONGEST_FLAGS) for words in comparison.run_flags)
-        lines.append(f"The runs say that they were compiled with other flags, before: {then}; after: {now}.")
+        lines.append(f"The runs say that they were compiled with different flags, before: {then}; after: {now}.")
     for side in (before, after):
         if not side["dump_count"]:
             way_out = "" if comparison.is_in_memory else "; list its rejects with: bufferhouse rejects ls"
             lines.append(f"No dump of the run {side['side']} could be read{way_out}.")
     if comparison.spaces:
         there = ", ".join(map(str, comparison.spaces))
-        lines.append(f"Neither run has an allocation in the memory space that is asked for; there are: {there}.")
+        lines.append(f"Neither run has an allocation in the requested memory space; there are: {there}.")
     elif not comparison.programs:
-        lines.append("Neither run has an allocation that is asked for, so there is nothing to compare.")
+        lines.append("Neither run has an allocation that was requested, so there is nothing to compare.")
     lines += refused_notes(comparison)
     lines += _not_fitting(comparison)
     guesses = {row["program_label"] for row in comparison.programs if row["guess"]}
@@ -315,14 +315,14 @@ def device_notes(comparison: Comparison) -> list[str]:
     kinds = [side["device_kind"] for side in (comparison.before, comparison.after)]
     if all(kinds) and kinds[0] != kinds[1]:
         said = " → ".join(printable(kind, 60) for kind in kinds)
-        return [f"The runs are of two kinds of device, {said}: what differs may be the device and not the program."]
+        return [f"The runs are of two kinds of device, {said}: the device may make the difference, not the program."]
     targets = [
         {row[f"{side}_compile_target"] for row in comparison.programs if row[f"{side}_compile_target"]}
         for side in ("before", "after")
     ]
     if all(targets) and not targets[0] & targets[1]:
         said = " → ".join(", ".join(sorted(printable(target, 30) for target in side)) for side in targets)
-        return [f"The dumps are for other targets, {said}: what differs may be the device and not the program."]
+        return [f"The dumps are for different targets, {said}: the device may make the difference, not the program."]
     if comparison.device_facts:
         unknown = "Neither run says" if not any(kinds) else "One of the runs does not say"
         return [
@@ -375,8 +375,8 @@ def _lines(row: Record, said: Callable[..., str]) -> list[str]:
         return lines
     if row["before_like_position"] != row["before_peak_position"]:
         lines.append(
-            f"The peak moved. The program before has its peak at position {row['before_peak_position']:,}; it is most "
-            f"like the peak after at position {row['before_like_position']:,}, with "
+            f"The peak moved. In the program before it is at position {row['before_peak_position']:,}; the moment "
+            f"there that is most like the peak after is position {row['before_like_position']:,}, with "
             f"{said(row['before_like_bytes'])} occupied."
         )
     if row["reordered_count"]:

@@ -102,7 +102,7 @@ def _of(bars: alt.Chart, kind: str) -> alt.Chart:
 
 
 def _low(steps: Sequence[Record]) -> int:
-    """Return where the axis begins: causes that are small beside the total would be lines otherwise."""
+    """Return where the axis begins; from 0 on, causes that are small beside the total would be invisible."""
     levels = [one["end_bytes"] for one in steps]
     span = max(levels) - min(levels)
     return max(min(levels) - span // 4, 0) if span * _CUT < max(levels) else 0

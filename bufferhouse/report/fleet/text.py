@@ -161,7 +161,7 @@ def overview_lines(fleet: Fleet) -> list[str]:
 
 
 def advice(fleet: Fleet, rejects: int = 3) -> list[str]:
-    """Return the next step where the warehouse cannot show a trend yet, and so many of the newest rejects."""
+    """Return the next step if the warehouse cannot show a trend yet, and some of the newest rejects."""
     facts = fleet.overview
     lines = []
     if facts["run_count"] == 0:
@@ -340,7 +340,7 @@ def _headings(names: Sequence[str], width: int) -> list[list[str]]:
 
 
 def _heading(name: str, width: int, most: int) -> list[str]:
-    """Return a name in at most so many lines, broken behind its separators; a long word is broken anywhere."""
+    """Return a name in a limited number of lines, broken after separators; a long word is broken anywhere."""
     words = re.findall(rf"[^-_/: ]{{1,{width}}}[-_/: ]*|[-_/: ]+", name)
     lines = [""]
     for word in words:

@@ -42,7 +42,7 @@ class Chart:
 
     @classmethod
     def of(cls, drawn: alt.LayerChart, height: int, **about: Any) -> "Chart":
-        """Return the chart that Altair made, as wide as the page and so many pixels high."""
+        """Return the chart that Altair made, as wide as the page and `height` pixels high."""
         spec = drawn.properties(width="container", height=height).to_dict(validate=False)
         del spec["$schema"]  # no address in the page
         return cls(spec, **about)
@@ -92,7 +92,7 @@ def bytes_at(column: str, low: int, high: int) -> alt.X:
 
 
 def _ticks(low: int, high: int, spaces: int) -> list[int]:
-    """Return the multiples of a power of two that cut what lies between into at most so many spaces."""
+    """Return multiples of a power of two that split a range into a limited number of intervals."""
     step = 2 ** max(math.ceil(math.log2(max((high - low) / spaces, 1))), 0)
     return list(range(low // step * step, high + step, step))
 
@@ -133,7 +133,7 @@ def over_runs(
 
 
 def tooltip(column: str, title: str, form: str = ",d") -> alt.Tooltip:
-    """Return what is told of a figure that is pointed at."""
+    """Return the text that is shown when the pointer is on a figure."""
     return alt.Tooltip(f"{column}:Q", title=title, format=form)
 
 

@@ -149,7 +149,7 @@ def _comment(title: str, sections: Sequence[Section], *, exact: bool) -> str:
 
 
 def _shorter(section: Section, rows: int) -> Section:
-    """Return a section with so many rows at most, and no text longer than a terminal shows it."""
+    """Return a section with a limited number of rows, and texts cut to what a terminal shows."""
     texts = {column.name: column.limit for column in section.columns if column.is_text}
     records = [
         record | {key: printable(record[key], most) for key, most in texts.items() if record[key] is not None}
@@ -226,7 +226,7 @@ def _sections(
         lines = [printable(uri, 200) for uri in judged.refused[:_SHOWN]]
         sections.append(Section(f"{counted(len(judged.refused), 'dump')} could not be read", lines))
     sections += table(f"Not in {name}", f"Nobody has reviewed these. {_way_in(again)}", _UNKNOWN, "unknown")
-    line = f"Dump or lock does not tell what is {held.metric}: there are no live ranges. Reserved bytes need none."
+    line = f"The dump or the lock has no live ranges, so its {held.metric} bytes are unknown. Reserved bytes need none."
     sections += table("Not judged", line, _UNJUDGED, "unjudged")
     line = "They grew by less than the limit, but lost a donation: outputs take memory beside arguments."
     sections += table("Donations lost", line, _UNDONATED, "undonated")
@@ -235,10 +235,10 @@ def _sections(
     grown = [*judged.verdict.offenders, *judged.verdict.warned, *judged.undonated]
     sections += [_why(row, records[row.key], held, links, exact) for row in grown[:_EXPLAINED]]
     if grown:
-        sections.append(Section("The way out", [_way_out(grown[0], held, name, again)]))
+        sections.append(Section("What to do", [_way_out(grown[0], held, name, again)]))
     line = "They take more than the lock says, by less than the limit, and pass."
     sections += table("Grown within the limit", line, _MOVED, "within_limit")
-    line = f"{name} holds them under another name or signature, with which they are compared. {_way_in(again)}"
+    line = f"{name} has them under another name or signature, and they are compared with that. {_way_in(again)}"
     sections += table("Renamed or reshaped", line, _JOINED, "joined")
     line = "They take less than the lock allows, and may grow back unseen until it is updated."
     sections += table("Shrunk", line, _MOVED, "shrunk")
@@ -251,12 +251,12 @@ def _sections(
     line = f"{why} Their entries stay in the lock, unless it is written without --update."
     sections += table("No dump", line, _GONE, "gone")
     if notes := [*_absent(held, name), *held.after.notes]:
-        sections.append(Section("To be noted", [printable(note) for note in notes[:_SHOWN]]))
+        sections.append(Section("Notes", [printable(note) for note in notes[:_SHOWN]]))
     return sections
 
 
 def _has_left_all_out(judged: Judged) -> bool:
-    """Return whether nothing was compared as all there is was left out; else what is told beside it says why."""
+    """Return whether nothing was compared because everything was left out; otherwise other lines say why."""
     return not (judged.verdict.compared_count or judged.unknown or judged.unjudged or judged.refused)
 
 
@@ -312,7 +312,7 @@ def _rebuilt(held: Held, name: str) -> list[str]:
 
 
 def _way_in(again: str) -> str:
-    return f"Take them in with: bufferhouse lock --update{again} DUMPS"
+    return f"Add them with: bufferhouse lock --update{again} DUMPS"
 
 
 def _way_out(row: Compared, held: Held, name: str, again: str) -> str:
@@ -321,8 +321,8 @@ def _way_out(row: Compared, held: Held, name: str, again: str) -> str:
     # The name would accept every program that is called so, grown or not.
     first = shell_word(program.program_name) if len(same) == 1 else program.program_id
     return (
-        f"Wanted? bufferhouse lock{again} --accept {first} --why REASON DUMPS keeps the reason in {name}; "
-        f"bufferhouse lock{again} --update DUMPS takes all that moved. Commit the file with the change."
+        f"If it is intended: bufferhouse lock{again} --accept {first} --why REASON DUMPS keeps the reason in {name}; "
+        f"bufferhouse lock{again} --update DUMPS writes all that moved. Commit the file with the change."
     )
 
 

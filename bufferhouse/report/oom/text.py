@@ -21,11 +21,11 @@ _BAR = 24  # characters for the capacity: twice as many and the line between fit
 _SAID = {
     "T4": "The compiler gave up early, before it assigned buffers: there is no dump, and the figure is its estimate.",
     "T7": "One value is too large for an address of this chip, however much memory there is.",
-    **dict.fromkeys(("T8", "G1", "G2"), "It did not fit while it ran: what else was in memory then stands in no dump."),
+    **dict.fromkeys(("T8", "G1", "G2"), "It did not fit while it ran: no dump says what else was in memory then."),
     "G3": "The compilation goes on, as if there were no limit.",
     "R": "A warning of rematerialization: the program may fit all the same.",
 }
-_T3 = "What it calls HLO temporaries are all allocations: parameters, temporaries, outputs and constants together."
+_T3 = "Its HLO temporaries are all allocations: parameters, temporaries, outputs and constants together."
 _FIGURES = [
     Column("name", "figure"),
     Column("printed", "printed"),
@@ -206,7 +206,7 @@ def oom_sections(finding: Finding) -> list[Section]:
     if finding.values:
         sections.append(_values_section(finding))
     if finding.advice:
-        about = "What the dump supports; bytes that a change concerns, which is no promise of what it saves."
+        about = "Changes that the dump supports. The bytes are those that a change concerns; it may save fewer."
         sections.append(Section("What could change it", [about], _ADVICE, finding.advice, "advice"))
     return sections
 
@@ -220,7 +220,7 @@ def _told_about(finding: Finding) -> Iterator[str]:
     if others := message.other_logs:
         yield f"said in {counted(len(others), 'other log')}, too: {some_of(others, 8)}"
     for fault in message.faults:
-        yield f"The message is not to be relied on: {printable(fault)}."
+        yield f"The message cannot be relied on: {printable(fault)}."
     if tensorcore := message.figure("tensorcore"):
         sparsecore = message.figure("sparsecore").printed
         yield f"Together they take too much: TensorCore {tensorcore.printed}, SparseCore {sparsecore}."
@@ -245,7 +245,7 @@ def _told_about(finding: Finding) -> Iterator[str]:
     besides = [one for one in message.figures if one.name.startswith("program_") and one.printed != "0B"]
     if any(one.figure.name == "used" for one in unknown) and besides:
         named = ", ".join(f"{one.name.removeprefix('program_')} {one.printed}" for one in besides)
-        yield f"It has what the program takes besides, which is in no dump: {named}."
+        yield f"The figure includes what else the program takes, which is in no dump: {named}."
 
 
 def _figures(finding: Finding) -> list[Record]:
@@ -269,14 +269,14 @@ def _values_section(finding: Finding) -> Section:
     """Return the values at the peak, or the allocations that the message lists where no dump has them."""
     shown_count = len(finding.values)
     if finding.message.memory_space not in ("hbm", None):
-        about = "A buffer assignment does not hold what a kernel takes while it runs: this is what the message lists."
+        about = "A buffer assignment lacks the memory that a kernel takes while it runs: the message lists these."
         if finding.value_count > shown_count:
             about = f"{about} Of its {finding.value_count:,} allocations the first {shown_count} are shown."
         return Section("Allocations of the kernel", [about], _KERNEL, finding.values, "values")
     if finding.dump is None:
         about = f"The first {shown_count} of {len(finding.message.allocations):,}, as the message has them."
         return Section("Allocations that the message lists", [about], _LISTED, finding.values, "values")
-    about = "Worth is by how much the occupied peak falls without the value: the next moment caps it."
+    about = "Worth is how far the occupied peak falls without the value. The next highest moment limits it."
     if "other memory spaces" in finding.parts:
         about = f"Those of memory space 0 alone. {about}"
     if finding.value_count > shown_count:
@@ -286,7 +286,7 @@ def _values_section(finding: Finding) -> Section:
 
 def _bars_are(finding: Finding) -> list[str]:
     lines = [
-        "Padding and fragmentation are parts of the others."
+        "Padding and fragmentation are included in the other parts."
         if "padding" in finding.parts
         else "The dump has no live ranges: which values are alive at the peak and what is padding is not known."
     ]

@@ -286,7 +286,7 @@ def _kept(space: Space, heading: str) -> Section:
         row | {"until": _position(row["end_position"]), "place": cut(row["last_user"] or "", _LONG)}
         for row in kept_records(space)[:_SHOWN_KEPT]
     ]
-    lines = ["The largest: what keeps each alive, until which position, and how long nobody uses it."]
+    lines = ["The largest values: what keeps each alive, until which position, and how long it is not used."]
     return Section(f"{heading}: what keeps them alive", lines, _KEPT, rows)
 
 
@@ -309,7 +309,7 @@ def _savings(space: Space, heading: str) -> Section:
         row | {"edit": f"{row['edit']} {row['value_name']}", "place": _place(row)}
         for row in space.savings[:_SHOWN_SAVINGS]
     ]
-    lines = ["By how much the occupied peak falls with one edit alone; bufferhouse whatif computes several together."]
+    lines = ["How far the occupied peak falls with one edit alone; bufferhouse whatif computes several together."]
     return Section(f"{heading}: what a change is worth", lines, _SAVINGS, rows)
 
 

@@ -21,14 +21,14 @@ from bufferhouse.report.text.sections import Section, json_text
 SOURCE = "program_truth"  # the answer: the official numbers of dumps, as each file of each run sees them
 _PLACE = ("run_id", "relative_path")
 VERDICTS = {
-    "agrees": "what is printed is what the bytes of the dump give",
-    "differs": "what is printed is not what the bytes give",
-    "not stored": "computed; no file that was read has the number itself, so nothing stands against it",
-    "guessed": "computed, and it hangs on what the dump only lets one guess; nothing stands against it",
-    "printed alone": "printed; it is not from the bytes of the dump, and nothing stands against it",
-    "not in the dump": "the rule is known; what it takes is not there",
+    "agrees": "the number that is printed is the one computed from the dump",
+    "differs": "the number that is printed is not the one computed from the dump",
+    "not stored": "computed; no file that was read has the tool's own number, so it cannot be compared",
+    "guessed": "computed, but by a guess about something that the dump does not say; it cannot be compared",
+    "printed alone": "printed; it does not come from the bytes of the dump, so it cannot be compared",
+    "not in the dump": "the rule is known, but no file that was read has what it needs",
     "not reported": "this compiler, or this dump, has no such number",
-    "unknown": "no rule is known: the bytes of the dump say nothing about it",
+    "unknown": "no rule is known, so it cannot be computed from the dump",
 }  # in the order in which they are explained
 _HEADINGS = {
     "memory_analysis()": "compiled.memory_analysis()",

@@ -150,7 +150,7 @@ def _where(space: Record) -> dict[str, object]:
 
 
 def _has_targets(run: Run, space: Record) -> bool:
-    """Say whether a program of a memory space is compiled for several compile targets: it has a row for each."""
+    """Return whether a program of a memory space is compiled for several compile targets: it has a row for each."""
     return len(run.records("run_programs", **_where(space))) > space["program_count"]
 
 
@@ -181,7 +181,7 @@ def _donations(run: Run) -> Section:
     lines = [
         f"{counted(rows[0]['donation_count'], 'argument')} with the shape of an output, which could take its bytes "
         "(donate_argnums in JAX); the programs with the largest savings first. Those free in this schedule are a lower "
-        "bound: with donation the compiler schedules otherwise."
+        "bound: with donation the compiler makes another schedule."
     ]
     return Section("Donation candidates", lines, _DONATIONS, rows, "donations", "run_donations", shown=_SHOWN)
 

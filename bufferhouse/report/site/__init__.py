@@ -1,1 +1,1 @@
-"""The site: every page linked, in a folder or a bucket, made anew only where what it shows changed."""
+"""The site: linked pages in a folder or a bucket; a page is made again only if what it shows has changed."""

@@ -87,7 +87,7 @@ def _facts(run: Record) -> tuple:
 
 @dataclass
 class Inventory:
-    """All runs and series of a warehouse. `kept` are addresses that a site has already, and goes on having.
+    """All runs and series of a warehouse. `kept` are addresses that a site already has, and keeps.
 
     `targets` has, for each address of a program that names no compile target, the one whose page it is: who comes later
     to a run takes no address over. `beside` has, by run and dump, a fingerprint of what a later load of any run may say

@@ -49,7 +49,7 @@ class Manifest:
 
     @classmethod
     def read(cls, data: bytes | None) -> "Manifest":
-        """Return the manifest of a site; an empty one where there is none that can be read: all is made anew."""
+        """Return the manifest of a site; an empty one, so that all pages are made, if none can be read."""
         try:
             found = json.loads(data or b"{}")
             if found.get("format") != _FORMAT:
@@ -98,7 +98,7 @@ def digest(files: Iterable[bytes]) -> str:
 
 @cache
 def code() -> str:
-    """Return the fingerprint of what makes the pages: another release may show the same figures otherwise."""
+    """Return the fingerprint of the code that makes the pages: another release may show figures differently."""
     found = hashlib.sha256(__version__.encode())
     for folder in (PACKAGE / "report", PACKAGE / "compare", REPORTS, QUERIES, MODELS):
         for path in sorted(_files(folder)):

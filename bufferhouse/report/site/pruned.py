@@ -1,4 +1,4 @@
-"""Pages about what has no page any more: a run that was removed, is called otherwise or stands elsewhere now."""
+"""Pages at addresses of former pages: of a run that was removed or renamed, or whose place in the order changed."""
 
 from collections.abc import Iterator, Sequence
 

@@ -28,7 +28,7 @@ class _Handler(SimpleHTTPRequestHandler):
         super().end_headers()
 
     def list_directory(self, path: Any) -> None:
-        """List nothing: what is there, pages lead to."""
+        """List no folder: pages link to all files."""
         self.send_error(HTTPStatus.NOT_FOUND)
 
     def log_message(self, *words: Any) -> None:

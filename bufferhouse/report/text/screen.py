@@ -39,7 +39,7 @@ def console() -> Console:
 
 
 def is_fitted() -> bool:
-    """Say whether texts are fitted to a width: that of the terminal, or the one that $COLUMNS asks for."""
+    """Return whether texts are fitted to a width: that of the terminal, or the one that $COLUMNS asks for."""
     return bool(os.environ.get("COLUMNS")) or sys.stdout.isatty()
 
 

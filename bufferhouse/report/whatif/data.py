@@ -88,7 +88,7 @@ def read_change(
     """
     if bool(edits) == (capacity_bytes is not None):
         raise UsageError(
-            "expected either edits (--edit, --edits) or a capacity that edits are to be found for (--fit), found "
+            "expected either edits (--edit, --edits) or a capacity to find edits for (--fit), found "
             + ("both" if edits else "neither")
         )
     with _subject(origin, word, memory_space, run, wait) as (con, subject):

@@ -60,8 +60,8 @@ def read_fits(
     if not found:
         named = f" named {printable(word, 80)!r}" if word else ""
         raise UsageError(
-            f"no two programs{named} differ in one number of their signatures alone: compile one at several sizes, "
-            "such as batches, and ingest the dumps"
+            f"no two programs{named} have signatures that differ in one number only: compile one program at several "
+            "sizes, such as batches, and ingest the dumps"
         )
     return Asked(capacity_bytes, chip, found, at, note)
 
@@ -84,9 +84,9 @@ def _capacity_note(asked: Asked) -> str | None:
     if asked.chip is None or chip_of(asked.chip).reserved_bytes:
         return None
     return (
-        "That is the whole memory of the chip. What the driver and the runtime keep of it is not known here, and not "
-        "taken off: JAX gives programs 75 % of a GPU unless XLA_PYTHON_CLIENT_MEM_FRACTION says something else. "
-        "--capacity takes the size that programs have."
+        "That is the whole memory of the chip. What the driver and the runtime keep of it is not known, and not "
+        "subtracted: JAX gives programs 75 % of a GPU unless XLA_PYTHON_CLIENT_MEM_FRACTION says something else. "
+        "Give the size that programs have with --capacity."
     )
 
 
@@ -104,12 +104,14 @@ def _section(series: Series, asked: Asked, said: Callable[[int], str]) -> Sectio
         lines.insert(0, "The bytes are those of all memory spaces in the memory of the device.")
     if series.donated:
         numbers = ", ".join(f"{point.number:,}" for point in series.donated)
-        lines.insert(0, f"Arguments are donated at {numbers} alone: the other points would take other bytes with that.")
+        lines.insert(
+            0, f"Arguments are donated at {numbers} alone: with donation the other points would take other bytes."
+        )
     if asked.chip and not target.startswith(chip_of(asked.chip).target):
         compiled = f"Compiled for {target}" if target else "No file name says what it was compiled for"
-        lines.insert(0, f"{compiled}: a compiler for {asked.chip} places and pads otherwise.")
+        lines.insert(0, f"{compiled}: a compiler for {asked.chip} places and pads differently.")
     elif asked.chip and chip_of(asked.chip).is_other(series.device_kind):
-        lines.insert(0, f"Compiled for {device}: a compiler for {asked.chip} places and pads otherwise.")
+        lines.insert(0, f"Compiled for {device}: a compiler for {asked.chip} places and pads differently.")
     return Section(title, lines, _POINTS, _rows(series, asked))
 
 

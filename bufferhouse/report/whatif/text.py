@@ -63,7 +63,7 @@ def change_title(change: Change) -> str:
 
 
 def change_sections(change: Change) -> list[Section]:
-    """Return the bytes before and after with what there is to say of them, and the edits."""
+    """Return the sections with the bytes before and after, with notes, and with the edits."""
     rows = [edit_record(change.subject, one) for one in change.outcome.applied]
     sections = [Section("", change_lines(change), _BYTES, _bytes_rows(change.outcome), "bytes")]
     return [*sections, _some("Edits", _EDITS, rows)] if rows else sections
@@ -82,8 +82,8 @@ def savings_text(savings: Savings, form: str, *, exact: bool = False) -> str:
     lines = [
         f"The peak is {(exact_bytes if exact else human_bytes)(ranking.peak_bytes)} at position {ranking.position:,}."
         if ranking.position is not None else "No value is alive at any moment.",
-        "Worth is by how much the occupied peak falls with one edit alone: the next moment caps it. Edits do not add "
-        "up; whatif computes several together.",
+        "Worth is how far the occupied peak falls with one edit alone. The next highest moment limits it. Edits do not "
+        "add up; whatif computes several together.",
     ]  # fmt: skip
     if not worths and savings.kinds:
         lines.append(f"No {' or '.join(savings.kinds)} of one value lowers the peak; other kinds of edit may.")
@@ -193,8 +193,8 @@ def change_lines(change: Change) -> list[str]:
     lines = [f"run {printable(subject.dump['run_name'], 80)}, {printable(subject.dump['relative_path'], 200)}"]
     if change.other_bytes:
         lines.append(
-            f"Of {capacity_said(change.capacity_bytes)} its other memory spaces take "
-            f"{human_bytes(change.other_bytes)}, for they lie in the same memory: this one must fit into the rest."
+            f"Its other memory spaces lie in the same memory and take {human_bytes(change.other_bytes)} of "
+            f"{capacity_said(change.capacity_bytes)}: this one must fit into the rest."
         )
     if found is not None:
         lines.append(_verdict(found, is_estimate=_is_estimate(change.outcome)))
@@ -231,11 +231,11 @@ def _verdict(found: Fit, *, is_estimate: bool) -> str:
         anew = " The compiler schedules the changed program anew, and may do better."
     if found.bound_bytes > found.capacity_bytes:
         return (
-            f"{it_cannot} fit into {capacity} by these means: with every value edited that can be, it still takes "
-            f"{exact_bytes(found.bound_bytes)} at least.{anew}"
+            f"{it_cannot} fit into {capacity} with these kinds of edit: even with all of them together it takes at "
+            f"least {exact_bytes(found.bound_bytes)}.{anew}"
         )
     if found.is_minimal:
-        return f"{it_cannot} fit into {capacity} by these means: every set of edits was tried.{anew}"
+        return f"{it_cannot} fit into {capacity} with these kinds of edit: every set of edits was tried.{anew}"
     if found.may_fit:
         return (
             f"No set of edits is sure to fit into {capacity}; some may, where the compiler does better than the bounds."

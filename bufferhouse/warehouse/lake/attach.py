@@ -229,7 +229,7 @@ def _above(data_path: str) -> Iterator[str]:
 
 
 def _has_lake(data_path: str) -> bool:
-    """Say whether a lake has its files there: whatever is in it, `meta.models` has more rows than lie in a catalog.
+    """Return whether a lake has its files there: whatever is in it, `meta.models` has more rows than lie in a catalog.
 
     Others may have files there, any number of them: nothing else is looked at.
     """

@@ -81,7 +81,7 @@ def _rebuild(
     force: bool,
     progress: Progress | None,
 ) -> list[str]:
-    """Compute what changed beside what is there, and put it in its place.
+    """Compute changed stored models beside the existing ones, and then replace these.
 
     Raises:
         duckdb.TransactionException: a load came between, or another worker that builds.

@@ -91,7 +91,7 @@ class Claims:
         return self.held & asked
 
     def release(self, numbers: Iterable[int] | None = None) -> None:
-        """Give claims back, all of them for None. Where the session has ended they are free without it."""
+        """Give back some claims, or all for None. If the session has ended, they are free already."""
         given = set(self.held) if numbers is None else self.held.intersection(numbers)
         self.held -= given
         self.lost = set() if numbers is None else self.lost.difference(numbers)
@@ -122,7 +122,7 @@ class Claims:
                 ).fetchall()
 
     def reserve(self, least: int, count: int) -> int:
-        """Return the first of so many numbers in a row, from `least` on, of which no other worker is given one."""
+        """Reserve consecutive numbers from `least` on that no other worker gets; return the first."""
         with answering():
             (last,) = (
                 self.session()
@@ -135,7 +135,7 @@ class Claims:
         return last - count + 1
 
     def is_cut_off(self) -> bool:
-        """Say whether the session has ended, which nobody may have noticed yet."""
+        """Return whether the session has ended, which nobody may have noticed yet."""
         with unless_ended():
             self._con.execute("SELECT 1")
             return False

@@ -107,7 +107,7 @@ class LakeFiles(AbstractFileSystem):
 
 @contextmanager
 def _told(place: str) -> Iterator[None]:
-    """Say in a line what obstore says in pages: DuckDB passes on the text alone (`faults.raised_inside`).
+    """Raise in one line what obstore says in pages: DuckDB passes on only the text (`faults.raised_inside`).
 
     Raises:
         FileNotFoundError: the file is missing.

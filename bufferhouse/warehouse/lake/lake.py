@@ -75,8 +75,8 @@ class Lake(Warehouse):
             self.persistently(self._bring_along)
         except duckdb.Error as error:
             raise self.told(error) or WarehouseError(
-                f"{self.address} cannot be brought to this version: {faults.reason(error)}; no row was changed, and "
-                "the next ingest goes on from there"
+                f"{self.address} cannot be migrated to this version: {faults.reason(error)}; no row was changed, and "
+                "the next ingest continues from there"
             ) from error
 
     def _bring_along(self) -> None:
@@ -118,7 +118,7 @@ class Lake(Warehouse):
             raise
 
     def exists(self) -> bool:
-        """Say whether there is a lake at the address; raises all that `open_lake` does but `NoLake`."""
+        """Return whether there is a lake at the address; raises all that `open_lake` does but `NoLake`."""
         try:
             attach.open_lake(self.address, read_only=True).close()
         except attach.NoLake:
@@ -135,7 +135,7 @@ class Lake(Warehouse):
         return told or (faults.away(error) if retry.passes(error) or self._died(error) else None)
 
     def _died(self, error: duckdb.Error) -> bool:
-        """Say whether DuckLake told as an internal error that the catalog went away. A reader has no session to ask."""
+        """Return whether an internal error of DuckLake means a lost catalog. Readers have no session to ask."""
         return self.address.is_postgres and isinstance(error, _INTERNAL) and not answers(self.address)
 
     def transaction(self) -> AbstractContextManager[None]:
@@ -158,7 +158,7 @@ class Lake(Warehouse):
         return retry.patiently(what, is_cut_off=self._is_cut_off)
 
     def _is_cut_off(self) -> bool:
-        """Say whether the catalog went away: DuckLake may tell that as any error, an internal one of its own too."""
+        """Return whether the catalog went away: DuckLake may tell that as any error, an internal one of its own too."""
         return self.claims is not None and self.claims.is_cut_off()
 
     def load_persistently(self, parsed: "ParsedBatch", load: "Callable[[ParsedBatch], T]") -> T:

@@ -53,7 +53,7 @@ def _connect(catalog: str) -> "psycopg.Connection":
 
 
 def answers(address: LakeAddress) -> bool:
-    """Say whether PostgreSQL lets a session begin at this moment.
+    """Return whether PostgreSQL lets a session begin at this moment.
 
     Raises:
         UsageError: psycopg is not installed.
@@ -171,7 +171,7 @@ def psycopg_module() -> ModuleType:
 
 
 def _set_up(con: "psycopg.Connection") -> None:
-    """Make tables and fence, anew where the catalog has another text of them."""
+    """Make tables and fence, or replace them if the catalog has another text of them."""
     text = STATEMENTS.read_text(encoding="utf-8")
     fingerprint = hashlib.sha256(text.encode()).hexdigest()
     if _fingerprint(con) == fingerprint:

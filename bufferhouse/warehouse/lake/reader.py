@@ -27,7 +27,7 @@ def reading_address(address: LakeAddress) -> str:
 
 @contextmanager
 def bound_password(address: object) -> Iterator[None]:
-    """Give $PGPASSWORD to the catalog's host alone, meanwhile: libpq would send it to whatever host it is told.
+    """Restrict $PGPASSWORD to the catalog's host for a while: libpq would send it to any host that it is given.
 
     It lies in a file of memory, which no path names, in the form of $PGPASSFILE. Where there is no such file (macOS) it
     stays where it was. For a process that does nothing else: the environment is that of all its threads.

@@ -1,4 +1,4 @@
-"""Try again what met a fault that passes: a catalog that was started anew, a bucket that is too busy to answer."""
+"""Retry after temporary faults: a catalog that was restarted, a bucket that is too busy to answer."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -16,14 +16,14 @@ _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.2, 5.0
 
 
 def passes(error: Exception) -> bool:
-    """Say whether trying again can help."""
+    """Return whether trying again can help."""
     return isinstance(error, WarehouseBusy) or faults.passes(error)
 
 
 def patiently(
     what: Callable[[], T], failed: Callable[[], None] = lambda: None, is_cut_off: Callable[[], bool] = lambda: False
 ) -> T:
-    """Do what may meet a catalog or a bucket that does not answer; after each fault call `failed`, and do it anew.
+    """Run an action that needs a catalog or a bucket; if one does not answer, call `failed` and run it again.
 
     An error of DuckDB's that looks like no fault is one where `is_cut_off` says so.
 

@@ -231,8 +231,8 @@ def check_models(con: duckdb.DuckDBPyConnection, name: str) -> None:
     ).fetchall()
     if not has_models:
         raise WarehouseError(
-            f"{name} has no models yet: whoever makes it was stopped, or is not done; any ingest builds them, as does "
-            "bufferhouse build"
+            f"{name} has no models yet: the command that makes it was stopped, or is still running; any ingest builds "
+            "them, as does bufferhouse build"
         )
 
 

@@ -267,7 +267,7 @@ def killed_in_the_middle(postgres, address: LakeAddress) -> Iterator[Thread]:
 
 
 def has_tables(address: LakeAddress) -> bool:
-    """Say whether tables of a lake were committed."""
+    """Return whether tables of a lake were committed."""
     with suppress(psycopg.Error), psycopg.connect(address.connection_string) as con:
         return con.execute("SELECT 1 FROM ducklake_table WHERE table_name = 'models'").fetchone() is not None
     return False
