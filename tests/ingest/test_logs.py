@@ -134,6 +134,8 @@ def test_a_damaged_message_is_a_reject_and_stops_nothing(tmp_path, warehouse):
     assert "something else altogether" in shown.out
     replayed = call("rejects", "replay", "1", "--warehouse", warehouse)
     assert "a newer bufferhouse reads it again" in replayed.out + replayed.err
+    left = "0 loaded, 0 still refused; 2 lines of logs left, which an ingest by a newer bufferhouse reads again\n"
+    assert left == call("rejects", "replay", "--all", "--warehouse", warehouse).out
     path.write_text(whole)
     assert 0 == load(source, warehouse)["code"]
     assert {"resolved"} == {state for *_, state in rows(warehouse, rejects)}
