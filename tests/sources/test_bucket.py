@@ -411,6 +411,8 @@ def test_one_object_that_is_forbidden_stops_only_itself(warehouse, fleet_bucket,
         ("s3://no-such-bucket", "no such bucket"),
         ("s3://dumps/nothing/here", "no object of that name"),
         ("s3://dumps/nothing.zip", "no object of that name"),
+        ("s3://dumps/*.zip", "no object of that name; a glob is not taken there, name the prefix before it"),
+        ("s3://dumps/*/here", "or below it; a glob is not taken there, name the prefix before it"),
         ("s3://", "expected s3://BUCKET/PREFIX"),
     ],
 )
