@@ -11,9 +11,8 @@ from pydantic import Field
 from bufferhouse.errors import counted
 from bufferhouse.report.flow_summary import bullets, figures
 from bufferhouse.warehouse import reparse as again
-from bufferhouse.warehouse.open import writing
 from flows import callers, events
-from flows.steps import Held, Progress, ended_by, leave_summary, publish, step
+from flows.steps import Held, Progress, ended_by, leave_summary, publish, step, writing
 
 _PARSED = "; no dump that was chosen was parsed by another version, and only `every` parses the others again"
 _NO_DUMPS = "; no run that was chosen has dumps"
@@ -67,7 +66,7 @@ def backfill(
         path = found_at.existing()
         wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
         progress = Progress("backfill-progress", "Share of the chosen dumps that is done.")
-        with writing(path, wait=wait) as writer:
+        with writing(path, wait) as writer:
             is_outdated_only = work == "reparse" and not every
             ids = again.dumps_of(writer.con, runs=runs or (), since=since, until=until, outdated_only=is_outdated_only)
             carry_out = reparse if work == "reparse" else rebuild

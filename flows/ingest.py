@@ -31,13 +31,12 @@ from bufferhouse.report.flow_summary import pass_summary
 from bufferhouse.report.summary import lines
 from bufferhouse.tabulate.batch import Refusal
 from bufferhouse.warehouse.address import Address
-from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.run_names import check_new_name
 from bufferhouse.warehouse.warehouse import Warehouse
 from flows import callers, events
 from flows.parsers import chosen_workers
 from flows.server import own_authentication
-from flows.steps import Progress, ended_by, leave_summary, log, run_step
+from flows.steps import Progress, ended_by, leave_summary, log, run_step, writing
 
 
 def _name() -> str:
@@ -119,7 +118,7 @@ def ingest(
 @contextmanager
 def _writing(address: Address, wait: float, conf: Config, by_source: Mapping[str, Summary]) -> Iterator[Warehouse]:
     """Yield the warehouse, open for writing; tell of stale sources when all is loaded."""
-    with writing(address, wait=wait) as writer:
+    with writing(address, wait) as writer:
         yield writer
         events.tell_stale(writer.con, conf, by_source)
 

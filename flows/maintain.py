@@ -14,10 +14,9 @@ from bufferhouse.models.checks import run_checks
 from bufferhouse.redaction import printable
 from bufferhouse.report.flow_summary import bullets, figures
 from bufferhouse.warehouse import retention, verify, verify_models
-from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.warehouse import Compacted
 from flows import callers, events
-from flows.steps import Held, Progress, ended_by, leave_summary, publish, step
+from flows.steps import Held, Progress, ended_by, leave_summary, publish, step, writing
 
 _DAY_SECONDS = 86400
 
@@ -89,7 +88,7 @@ def maintain(
             older_than_days = keep["older_than"] and keep["older_than"] / _DAY_SECONDS
         wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
         progress = Progress("maintain-progress", "Prune, compact, verify, check, publish.")
-        with writing(path, wait=wait) as opened:
+        with writing(path, wait) as opened:
             writer = Held(opened)
             pruned = prune(writer, keep_runs, older_than_days).value
             progress.reach(1, 4)

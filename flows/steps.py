@@ -1,8 +1,10 @@
 """What all flows share: tasks, the errors that are tried again, and artifacts that cannot fail a flow run."""
 
+import logging
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial, wraps
 from typing import Any, TypeVar
 
@@ -21,6 +23,8 @@ from prefect.states import Failed, State
 
 from bufferhouse.errors import EXPECTED, SourceUnavailable, WarehouseBusy, or_wait
 from bufferhouse.redaction import cleaned, printable, redacted
+from bufferhouse.warehouse.address import Address
+from bufferhouse.warehouse.open import writing as opened
 from bufferhouse.warehouse.warehouse import Warehouse
 
 _PERMANENT = (FileNotFoundError, FileExistsError, PermissionError, IsADirectoryError, NotADirectoryError)
@@ -111,6 +115,15 @@ def run_step(title: str, function: Callable[..., T], *arguments: Any) -> T:
     """Run a step of the pipeline as a task that is named after the first word of its title; return its outcome."""
     title = printable(redacted(title))[:_LONGEST_TITLE]
     return _TASKS[title.split()[0]](title, Held(partial(function, *arguments))).value
+
+
+@contextmanager
+def writing(address: Address, wait: float) -> Iterator[Warehouse]:
+    """Yield the warehouse, open for writing; log what is to be said of it when it is closed."""
+    with opened(address, wait=wait) as writer:
+        yield writer
+    if writer.note:
+        log(writer.note, level=logging.WARNING)
 
 
 def publish(warehouse: Warehouse) -> str:

@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from bufferhouse.errors import counted
-from bufferhouse.redaction import terminal
+from bufferhouse.redaction import said, terminal
 
 if TYPE_CHECKING:  # they import DuckDB
     from bufferhouse.models.build import Progress
@@ -110,3 +110,5 @@ def writing(place: "Place | None", *, wait: float = 0.0) -> Iterator["Warehouse"
             models, dumps = counted(len(totals), "stored model"), counted(max(totals.values()), "dump")
             print(f"bufferhouse: {models} back-filled for {dumps}", file=sys.stderr)
         yield writer
+    if writer.note:
+        print(said(f"bufferhouse: {writer.note}"), file=sys.stderr)

@@ -314,7 +314,8 @@ def rejects_replay(
         result = replay(writer, None if every else reject_ids, progress=step)
     for reject_id, reason in result.refused:
         print(f"reject {reject_id}: {printable(reason)}")
-    print(f"{len(result.accepted)} loaded, {len(result.refused)} still refused")
+    lines = f"; {counted(result.lines, 'line')} of logs left, which an ingest by a newer bufferhouse reads again"
+    print(f"{len(result.accepted)} loaded, {len(result.refused)} still refused{lines if result.lines else ''}")
     raise typer.Exit(int(bool(result.refused)))
 
 

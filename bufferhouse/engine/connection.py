@@ -91,15 +91,18 @@ def close(con: duckdb.DuckDBPyConnection) -> None:
         con.close()
 
 
-def close_writer(con: duckdb.DuckDBPyConnection) -> None:
-    """Take the log into the file, and close a connection that wrote it; where that fails, the log stays."""
+def close_writer(con: duckdb.DuckDBPyConnection) -> duckdb.Error | OSError | None:
+    """Take the log into the file, and close a connection that wrote it; where that fails, the log stays: return why."""
     interrupts.forget(con)
     try:
+        journal.checkpoint(con)
         with suppress(duckdb.Error, OSError):
-            journal.checkpoint(con)
             journal.remove_empty_logs(con)  # as long as the lock is held: later it may be another writer's
+    except (duckdb.Error, OSError) as error:
+        return error
     finally:
         close(con)
+    return None
 
 
 def evict(con: duckdb.DuckDBPyConnection, limit: str) -> None:

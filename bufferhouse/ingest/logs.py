@@ -5,7 +5,7 @@ message: they leave one row, so that they are not read again.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -45,23 +45,34 @@ class Read:
 
 @dataclass(slots=True)
 class LoadedLogs:
-    """What loads of logs did: logs read, new messages about memory, rejects as lines, what could not be read, rows
-    by table; `notes` are about warnings that were left out."""
+    """What loads of logs did: logs read, new messages about memory, rejects as lines, what could not be read, what
+    waits for its run, rows by table; `notes` are about warnings that were left out."""
 
     log_count: int = 0
     message_count: int = 0
     rejects: list[str] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     rows: Counter[str] = field(default_factory=Counter)
     text_bytes: int = 0
 
 
-def load_logs(warehouse: Warehouse, logs: Sequence[Log]) -> LoadedLogs:
+class _OfAnother(Exception):
+    """What a log says is of no run that is in the warehouse, and may be of one that is not: `waiting`, or left out."""
+
+    def __init__(self, waiting: Sequence[str]) -> None:
+        others = f" or {counted(len(waiting) - 1, 'other run')}" if len(waiting) > 1 else ""
+        super().__init__(f"it may be about run {', '.join(waiting[:1])}{others}, of which no dump is loaded yet")
+        self.waiting = waiting
+
+
+def load_logs(warehouse: Warehouse, logs: Sequence[Log], runs: Collection[str] = ()) -> LoadedLogs:
     """Read logs and store their messages, some hundred logs in one transaction.
 
-    Call it when the dumps that the logs are about are loaded. A log that cannot be read, or whose run is unknown, does
-    not stop the others.
+    Call it when the dumps that the logs are about are loaded, except those of `runs` that wait. A log that cannot be
+    read, or whose run is unknown, does not stop the others. A log that may be of a run that waits, or that was left
+    out, is read again by the next pass, when that run may be there.
 
     Raises:
         SourceUnavailable: a bucket does not answer.
@@ -78,7 +89,11 @@ def load_logs(warehouse: Warehouse, logs: Sequence[Log]) -> LoadedLogs:
         if found.messages and not candidates:
             candidates = dumps(warehouse.con)
         try:
-            done.notes += _place(warehouse, found, candidates)
+            done.notes += _place(warehouse, found, candidates, runs)
+        except _OfAnother as error:
+            if error.waiting:
+                done.waiting.append(f"{log.entry.path}: {error}")
+            continue
         except UsageError as error:
             done.unreadable.append(f"{log.entry.path}: {error}")
             continue
@@ -148,29 +163,37 @@ def _read_all(logs: Sequence[Log]) -> Iterator[tuple[Log, Read | Exception]]:
         yield log, found
 
 
-def _place(warehouse: Warehouse, found: Read, candidates: Sequence[Record]) -> list[str]:
+def _place(warehouse: Warehouse, found: Read, candidates: Sequence[Record], runs: Collection[str]) -> list[str]:
     """Find the run of each message of a log that may be of several runs: the run of the dump that the message joins.
+
+    If only one of these runs is there, all messages are of that run, unless another one was left out or, as one of
+    `runs`, waits.
 
     A warning about a donation names no program, so it gets the run of the other messages. If there are none it is left
     out, and a sentence about it is returned.
 
     Raises:
         UsageError: the log has a message or a refused line, and its run cannot be determined.
+        _OfAnother: the same, but a run that the log may be of is not there.
     """
     there = run_ids(warehouse, found.log.places)
     names = [name for name in found.log.places if name in there]
+    waiting = [name for name in found.log.places if name not in there and name in runs]
+    is_of_others = bool(waiting) or found.log.may_be_of_others
     messages = found.messages.pop("", [])
-    if len(names) == 1 or (names and not messages and not found.refused):
+    if (len(names) == 1 and not is_of_others) or (names and not messages and not found.refused):
         found.messages[names[0]] = messages
         return []
     unplaced = []
     near = [one for one in candidates if one["run_name"] in names]
     for message in messages:
         is_joined = near and message.dialect != DONATION
-        dump = join(warehouse.con, message, near).dump if is_joined else None
+        dump = join(warehouse.con, message, near, has_others=is_of_others).dump if is_joined else None
         (unplaced if dump is None else found.messages.setdefault(dump["run_name"], [])).append(message)
     if found.messages:  # a log that tells of one run is of that run, with all that it says
         next(iter(found.messages.values())).extend(unplaced)
+    elif is_of_others and (unplaced or found.refused):
+        raise _OfAnother(waiting)
     elif unplaced and not found.refused and all(one.dialect == DONATION for one in unplaced):
         return [f"{found.log.entry.path}: {counted(len(unplaced), 'warning')} about donations that JAX could not use, "
                 f"from one of {counted(len(names), 'run')}; name the run with --run"]  # fmt: skip

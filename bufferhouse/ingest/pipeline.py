@@ -195,7 +195,7 @@ def _load_logs(writer: Warehouse, job: _Job, run: RunStep, rehash: bool) -> int:
     loaded = LoadedLogs()
     with _fault_of(job.summary):
         if logs := ready_logs(writer, job.source, job.seen, job.summary, rehash=rehash):
-            loaded = run(f"load logs {job.source.name}", load_logs, writer, logs)
+            loaded = run(f"load logs {job.source.name}", load_logs, writer, logs, job.seen.discovery.runs)
     job.summary.add_logs(loaded)
     return loaded.log_count
 

@@ -128,10 +128,14 @@ def explained(con: duckdb.DuckDBPyConnection, reject_id: int, files: Mapping[str
 
 @dataclass(slots=True)
 class Replayed:
-    """The result of a replay: the ids of rejects that are dumps now, and the reasons of those still refused."""
+    """The result of a replay: the ids of rejects that are dumps now, and the reasons of those still refused.
+
+    `lines` counts the rejects that were not tried: lines of logs, if all rejects were asked for.
+    """
 
     accepted: list[int] = field(default_factory=list)
     refused: list[tuple[int, str]] = field(default_factory=list)
+    lines: int = 0
 
 
 def replay(warehouse: Warehouse, reject_ids: list[int] | None, *, progress: Callable[[int, int], None]) -> Replayed:
@@ -152,7 +156,7 @@ def replay(warehouse: Warehouse, reject_ids: list[int] | None, *, progress: Call
     chosen = [
         number for number, role in opened.items() if (role != ROLE if reject_ids is None else number in reject_ids)
     ]
-    result, limits = Replayed(), Limits.of_environment()
+    result, limits = Replayed(lines=len(opened) - len(chosen) if reject_ids is None else 0), Limits.of_environment()
     batch = ReadBatch()
     replayed: dict[int, Sighting] = {}
     places: set[tuple[str, str]] = set()

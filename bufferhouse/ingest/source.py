@@ -4,9 +4,10 @@ import os
 import time
 from array import array
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from math import inf
 from typing import Any, NamedTuple
 
 from bufferhouse.config.load import FILE_NAME, Config
@@ -460,7 +461,7 @@ def _part_strangers(
         fault = printable(fault)
         if len(discovery.runs) == 1:
             raise UsageError(fault)
-        discovery.refused.append(f"{fault}; {counted(_take_out(discovery, {name})[name], 'dump')} left out")
+        discovery.refused.append(f"{fault}; {counted(_take_out(discovery, {name: inf})[name], 'dump')} left out")
     _rename(discovery, longer)
 
 
@@ -498,10 +499,9 @@ def _leave_out_pruned(
     archives = {name: archive for name, (archive, inside) in places.items() if inside is not None}
     mtimes = {archive: _archive_mtime_ns(archive.removesuffix("!")) for archive in {*archives.values()}}
     newer = {name for name, archive in archives.items() if mtimes[archive] > since[name]}
-    newer |= {
-        dump.run_name for dump in discovery.dumps if (dump.mtime_ns or 0) > since.get(dump.run_name, float("inf"))
-    }
-    summary.pruned = Counter(dict(sorted(_take_out(discovery, since.keys() - newer).items())))
+    newer |= {dump.run_name for dump in discovery.dumps if (dump.mtime_ns or 0) > since.get(dump.run_name, inf)}
+    removed = {name: moment for name, moment in since.items() if name not in newer}
+    summary.pruned = Counter(dict(sorted(_take_out(discovery, removed).items())))
 
 
 def _archive_mtime_ns(path: str) -> int:
@@ -521,8 +521,11 @@ def _archive_mtime_ns(path: str) -> int:
         return 0
 
 
-def _take_out(discovery: Discovery, names: Collection[str]) -> Counter[str]:
-    """Remove runs from what was found, with their logs; return how many dumps they had."""
+def _take_out(discovery: Discovery, names: Mapping[str, float]) -> Counter[str]:
+    """Remove runs from what was found, with their logs; return how many dumps they had.
+
+    Each run has a moment, in nanoseconds: a log that is newer is of none of them.
+    """
     counts = Counter(dict.fromkeys(names, 0))
     kept = array("L")
     for dump in discovery.dumps:
@@ -533,6 +536,7 @@ def _take_out(discovery: Discovery, names: Collection[str]) -> Counter[str]:
     discovery.dumps = discovery.dumps.only(kept)
     discovery.runs = {name: run for name, run in discovery.runs.items() if name not in names}
     for log in discovery.logs:
+        log.may_be_of_others |= any(log.entry.mtime_ns <= names.get(run, -inf) for run in log.places)
         log.places = {run: path for run, path in log.places.items() if run not in names}
     discovery.logs = [log for log in discovery.logs if log.places]
     return counts

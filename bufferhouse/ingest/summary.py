@@ -116,6 +116,7 @@ class Summary:
         self.reject_lines += loaded.rejects
         self.unreadable += loaded.unreadable
         self.unreadable_logs += len(loaded.unreadable)
+        self.waiting += loaded.waiting
         self.log_notes += loaded.notes
         self.rows.update(loaded.rows)
 

@@ -64,9 +64,16 @@ def unread(con: duckdb.DuckDBPyConnection, run_name: str | None = None) -> list[
 
 
 def join(
-    con: duckdb.DuckDBPyConnection, message: Message, candidates: Sequence[Record], *, has_unread: bool = False
+    con: duckdb.DuckDBPyConnection,
+    message: Message,
+    candidates: Sequence[Record],
+    *,
+    has_unread: bool = False,
+    has_others: bool = False,
 ) -> Joined:
     """Return the dump that a message is about; `has_unread` is whether there are others, which could not be read.
+
+    It may be about none of the candidates where it `has_others`: then one alone must explain it, too.
 
     Of several contents that one is taken whose module the message names; else the one whose bytes its main figure is
     the sum of, or which has an allocation of the size that failed, or the instruction that it names.
@@ -83,7 +90,7 @@ def join(
     fitting = list({one["dump_id"]: one for one in named}.values())
     if name and not fitting:
         return Joined(None, None, f"none of the dumps there is of the module {name}")
-    if len(fitting) > 1 or message.dialect == "T4":
+    if len(fitting) > 1 or has_others or message.dialect == "T4":
         fitting = _explaining(con, message, fitting)
     if not fitting:
         return Joined(None, None, _why_none(message))

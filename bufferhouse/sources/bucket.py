@@ -1,11 +1,11 @@
 """Buckets of S3 as places that dumps are read from."""
 
+import glob
 import io
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from glob import has_magic
 from typing import Any, BinaryIO
 
 import obstore
@@ -55,8 +55,7 @@ class Bucket:
         prefix = self.url.removeprefix(self.bucket).strip("/")
         objects = [item for page in self._listed(prefix) for item in page]
         if not objects:
-            hint = "; a bucket takes a prefix, and no pattern: --include chooses below it" if has_magic(prefix) else ""
-            raise UsageError(f"{self.url}: there is no object of that name or below it{hint}")
+            raise UsageError(f"{self.url}: there is no object of that name or below it{_no_glob(self.url)}")
         base = f"{self.bucket}/{prefix}".rstrip("/")
         for item in sorted(objects, key=lambda item: item["path"]):
             is_explicit = item["path"] == prefix
@@ -180,6 +179,11 @@ def _chunks(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
         yield chunk
 
 
+def _no_glob(name: str) -> str:
+    """Return the way out where a name was meant as a glob: an object may be called so."""
+    return "; a glob is not taken there, name the prefix before it" if glob.has_magic(name) else ""
+
+
 class _RemoteFile(io.RawIOBase):
     """An object as a file that can be read and sought; obstore's own gives no bytes."""
 
@@ -191,7 +195,7 @@ class _RemoteFile(io.RawIOBase):
         try:
             return function(*arguments, **options)
         except FileNotFoundError:
-            raise UsageError(f"{printable(self._key)}: there is no object of that name") from None
+            raise UsageError(f"{printable(self._key)}: there is no object of that name{_no_glob(self._key)}") from None
         except Exception as error:
             raise unavailable(self._key, error) from None
 

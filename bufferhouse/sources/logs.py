@@ -29,10 +29,14 @@ class NoText(OSError):
 
 @dataclass(slots=True)
 class Log:
-    """A log in a source: `places` gives, for each run that it may be of, its path as seen from there."""
+    """A log in a source: `places` gives, for each run that it may be of, its path as seen from there.
+
+    `may_be_of_others`: it lies near runs that a pass leaves out, too.
+    """
 
     entry: Entry
     places: Mapping[str, str]
+    may_be_of_others: bool = False
 
 
 def logs_of_runs(logs: Iterable[Entry], runs: Mapping[str, str], places: Places) -> Iterator[Log]:

@@ -115,7 +115,7 @@ class File(Warehouse):
             self._connect(max(0.0, deadline - time.monotonic()))
             self.address.outdate_copy()
             stack.callback(self._check_still_there)  # after it was closed
-        stack.callback(lambda: close_writer(self.con))  # whichever it is by then
+        stack.callback(self._close_writer)
         self._prepare()
         self._is_finished = True
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 
-from bufferhouse.engine.faults import damage, no_space
+from bufferhouse.engine.connection import close_writer
+from bufferhouse.engine.faults import damage, no_space, reason
 from bufferhouse.engine.sql import execute, streamed
 from bufferhouse.models.build import Progress
 from bufferhouse.version import __version__
@@ -48,7 +49,9 @@ class Warehouse(ABC):
     """
 
     con: duckdb.DuckDBPyConnection
-    note: str | None = None  # says of a warehouse that is read where it is not the newest state
+    # Says of a warehouse that is read where it is not the newest state, and of one that was written, as soon as it is
+    # closed, where the log did not go into the file.
+    note: str | None = None
     claims: "Claims | None" = None  # what this worker alone loads, where others load too
 
     def __init__(
@@ -79,6 +82,14 @@ class Warehouse(ABC):
             raise KeyboardInterrupt from error  # DuckDB wraps a Ctrl-C that meets it in a statement
         if isinstance(error, duckdb.Error) and (told := self.told(error)):
             raise told from error
+
+    def _close_writer(self) -> None:
+        """Close `con`, whichever it is by then; whoever copies the file alone wants to know that its log stayed."""
+        if (error := close_writer(self.con)) is not None:
+            self.note = (
+                f"{self.address}: what was committed stays in the log beside it, which is part of it: {reason(error)}; "
+                "the next command that writes takes it in, where there is space by then"
+            )
 
     @abstractmethod
     def _open_to_write(self, stack: ExitStack) -> None:

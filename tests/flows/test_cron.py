@@ -42,6 +42,22 @@ def test_prefect_takes_a_schedule_for_what_it_says(fields):
     assert is_day or is_weekday if both else is_day and is_weekday
 
 
+def _in_berlin(fields: str, start: datetime, count: int) -> list[str]:
+    """Return the next moments of a schedule in UTC, where clocks are set as in Berlin."""
+    found = asyncio.run(CronSchedule(cron=fields, timezone="Europe/Berlin").get_dates(count, start=start))
+    return [f"{moment.astimezone(UTC):%d %H:%M}" for moment in found]
+
+
+def test_clocks_that_are_set():
+    """As docs/schedule.md says: an hour that comes twice counts once, a moment left out comes an hour earlier."""
+    back = datetime(2027, 10, 31, 0, 10, tzinfo=UTC)  # 2:10 of summer time; 3:00 becomes 2:00 at 1:00 UTC
+    assert ["31 00:30", "31 02:00", "31 02:30"] == _in_berlin("*/30 * * * *", back, 3)
+    assert ["31 00:30", "01 01:30"] == _in_berlin("30 2 * * *", back, 2)
+    forth = datetime(2027, 3, 27, 23, 30, tzinfo=UTC)  # 2:00 becomes 3:00 at 1:00 UTC
+    assert ["28 00:30", "29 00:30"] == _in_berlin("30 2 * * *", forth, 2)
+    assert ["28 00:00", "28 01:00", "28 02:00"] == _in_berlin("0 * * * *", forth, 3)
+
+
 def test_a_source_whose_schedule_is_off_has_none(tmp_path: Path):
     """It is not looked into on the schedule of the others, and its deployment can be run by hand."""
     config = tmp_path / "bufferhouse.toml"

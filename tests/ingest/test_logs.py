@@ -134,6 +134,8 @@ def test_a_damaged_message_is_a_reject_and_stops_nothing(tmp_path, warehouse):
     assert "something else altogether" in shown.out
     replayed = call("rejects", "replay", "1", "--warehouse", warehouse)
     assert "a newer bufferhouse reads it again" in replayed.out + replayed.err
+    left = "0 loaded, 0 still refused; 2 lines of logs left, which an ingest by a newer bufferhouse reads again\n"
+    assert left == call("rejects", "replay", "--all", "--warehouse", warehouse).out
     path.write_text(whole)
     assert 0 == load(source, warehouse)["code"]
     assert {"resolved"} == {state for *_, state in rows(warehouse, rejects)}
@@ -195,6 +197,63 @@ def test_a_log_is_named_beside_dumps_or_with_its_run(tmp_path, warehouse):
     assert 1 == call("ingest", other, "--warehouse", warehouse).code
     assert 0 == call("ingest", other, "--run", "night.dump", "--warehouse", warehouse).code
     assert 2 == len({path for path, *_ in messages(warehouse)})
+
+
+def two_nights(folder: Path, more: str = "") -> Path:
+    """A source with two runs and their logs, called like none of them; the configuration of it, with a retention."""
+    for number, name in enumerate((XENT, KV), 1):
+        shutil.copytree(FOLDER / name, folder / "dumps" / f"night_{number}")
+        (folder / "dumps" / f"night_{number}" / "stderr.txt").rename(folder / "dumps" / f"slurm-{number}.out")
+    for file in (folder / "dumps" / "night_1").iterdir():
+        os.utime(file, (1_700_000_000, 1_700_000_000))
+    config = folder / "bufferhouse.toml"
+    source = f'[[sources]]\nname = "a"\npaths = ["dumps"]\nsettle = "0s"\n{more}'
+    config.write_text(f"[warehouse]\npublish = false\n{source}")
+    return config
+
+
+def places(warehouse) -> set[tuple]:
+    sql = "SELECT r.run_name, m.relative_path FROM raw.oom_messages AS m JOIN raw.runs AS r USING (run_id)"
+    return set(rows(warehouse, sql))
+
+
+FIRST, SECOND = ("night_1", "../slurm-1.out"), ("night_2", "../slurm-2.out")
+
+
+def test_a_log_of_a_removed_run_is_not_that_of_the_one_that_stays(tmp_path, warehouse):
+    """It waits for its run to come back, and is no fault of the passes until then; a log that is newer is of those
+    that stay."""
+    config = two_nights(tmp_path)
+    one_pass = ("ingest", "--config", config, "--warehouse", warehouse)
+    assert 0 == call(*one_pass).code
+    assert {FIRST, SECOND} == places(warehouse)
+    assert 0 == call("prune", "--keep-runs", 1, "--yes", "--warehouse", warehouse).code
+    said = call(*one_pass)
+    assert (0, False, {SECOND}) == (said.code, "log read" in said.out, places(warehouse))
+    newer = tmp_path / "dumps" / "slurm-3.out"
+    newer.write_bytes(log("libtpu-0.0.8/abort_rnn_t1").read_bytes())
+    assert 0 == call(*one_pass).code
+    assert {SECOND, ("night_2", "../slurm-3.out")} == places(warehouse)
+    for file in (tmp_path / "dumps" / "night_1").iterdir():
+        os.utime(file)
+    assert 0 == call(*one_pass).code
+    assert {FIRST, SECOND, ("night_2", "../slurm-3.out")} == places(warehouse)
+
+
+def test_a_log_waits_for_a_run_that_waits(tmp_path, warehouse):
+    """It is not taken for that of the only run that is there, and not for one of no run."""
+    config = two_nights(tmp_path, 'marker = "DONE"\n')
+    one_pass = ("ingest", "--config", config, "--warehouse", warehouse)
+    said = call(*one_pass)
+    told = "it may be about run night_1 or 1 other run, of which no dump is loaded yet\n"
+    assert (0, 2, {}) == (said.code, said.out.count(told), dict(places(warehouse)))
+    (tmp_path / "dumps" / "night_1" / "DONE").touch()
+    said = call(*one_pass)
+    told = "slurm-2.out: it may be about run night_2, of which no dump is loaded yet\n"
+    assert (0, 1, {FIRST}) == (said.code, said.out.count(told), places(warehouse))
+    (tmp_path / "dumps" / "night_2" / "DONE").touch()
+    assert 0 == call(*one_pass).code
+    assert {FIRST, SECOND} == places(warehouse)
 
 
 def test_a_prune_takes_the_messages_of_a_run_along(warehouse):

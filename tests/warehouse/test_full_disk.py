@@ -181,3 +181,19 @@ def test_a_limit_on_the_size_of_files(warehouse, fleet, monkeypatch):
     assert_whole(warehouse, 126)
     assert 0 == call("ingest", fleet, "--warehouse", warehouse).code
     assert 126 == counts(warehouse)["dumps"]
+
+
+def test_a_log_that_does_not_fit_into_the_file(warehouse, fleet):
+    """All is committed, so the exit is 0; that it stands in the log is said, and the next command takes it in."""
+    assert 0 == call("ingest", fleet / "seeds", "--warehouse", warehouse).code
+    log = warehouse.with_name(f"{warehouse.name}.wal")
+    words = ("ingest", fleet / "jaxlib-0.4.13", "--warehouse", warehouse)
+    outcome = run(warehouse.stat().st_size + (64 << 10), *words, code=LIMITED)
+    assert (0, True) == (outcome.code, log.exists()), outcome.err
+    told = f"bufferhouse: {warehouse}: what was committed stays in the log beside it, which is part of it: "
+    assert told in outcome.err
+    assert "File too large; the next command that writes takes it in, where there is space by then\n" in outcome.err
+    before = contents(warehouse)
+    outcome = call(*words)
+    assert (0, False, False) == (outcome.code, told in outcome.err, log.exists())
+    assert before["dumps"] == contents(warehouse)["dumps"]

@@ -14,7 +14,7 @@ import duckdb
 
 from bufferhouse.dump.identity import key_of
 from bufferhouse.engine import faults
-from bufferhouse.engine.connection import close, close_writer, settle
+from bufferhouse.engine.connection import close, settle
 from bufferhouse.engine.sql import execute, literal, quoted, transaction
 from bufferhouse.errors import WarehouseBusy, WarehouseError
 from bufferhouse.models import build
@@ -49,7 +49,7 @@ class Lake(Warehouse):
                 raise
             self._make()
             self.con = attach.open_lake(self.address, read_only=False, wait=self.wait)
-        stack.callback(lambda: close_writer(self.con))
+        stack.callback(self._close_writer)
         if self.address.is_postgres:
             # First of all: nobody removes rows while models are computed from them.
             self.claims = stack.enter_context(Claims(self.address.connection_string, self.wait))
