@@ -1,6 +1,6 @@
 """A program from run to run: where its bytes changed, and why."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import itemgetter
@@ -50,30 +50,51 @@ def read_joined(
 ) -> list[Joined]:
     """Return the steps in which one of some programs became another one or was one, in the order of the runs.
 
-    A step goes from a run with dumps to the next one of its platform, track and device.
+    A step goes from a run with dumps to the next one of its platform, track and device, and over runs that have nothing
+    of a function: one that is away for a night and comes back with another signature has changed.
     """
-    seen = [
-        {record["run_id"] for record in ask(con, "program_trend", program_id=program_id).records}
-        for program_id in program_ids
-    ]
+    seen: list[set[int]] = []
+    of_functions: dict[str, set[int]] = {}
+    for program_id in program_ids:
+        records = ask(con, "program_trend", program_id=program_id).records
+        seen.append({record["run_id"] for record in records})
+        for record in records:
+            of_functions.setdefault(record["program_name"], set()).add(record["run_id"])
     found = []
     runs_with_dumps = [run for run in ask(con, "fleet_runs").records if run["dump_count"]]
     for runs in by(itemgetter("platform", "track", "device_kind"), runs_with_dumps).values():
-        for before, after in pairwise(runs):
+        for before, after, functions in _steps(runs, of_functions):
             # A program in both runs or in neither became nothing else.
             if all((before["run_id"] in one) == (after["run_id"] in one) for one in seen):
                 continue
             pairs, sizes = joined_pairs(con, before["run_id"], after["run_id"])
-            # Another compile target is another series.
+            # Another compile target is another series. Of other functions the runs between may have something.
             pairs = [
                 pair
                 for pair in pairs
                 if {dump.program_id for dump in pair[:2]} & {*program_ids}
                 and pair.before.compile_target == pair.after.compile_target
+                and (functions is None or {dump.program_name for dump in pair[:2]} <= functions)
             ]
             if rows := compare_pairs(con, pairs, sizes, metric=metric, memory_space=memory_space):
                 found.append(Joined(before, after, rows))
     return found
+
+
+def _steps(
+    runs: Sequence[Record], of_functions: Mapping[str, Collection[int]]
+) -> list[tuple[Record, Record, set[str] | None]]:
+    """Return the steps in the order of the runs they go to: before, after, and the functions that no run between has.
+
+    A step to the very next run has None for these: it is one of all functions.
+    """
+    steps: dict[tuple[int, int], set[str] | None] = {(place, place + 1): None for place in range(len(runs) - 1)}
+    for function, run_ids in of_functions.items():
+        for step in pairwise(place for place, run in enumerate(runs) if run["run_id"] in run_ids):
+            if (functions := steps.setdefault(step, set())) is not None:
+                functions.add(function)
+    ordered = sorted(steps, key=itemgetter(1))
+    return [(runs[before], runs[after], steps[before, after]) for before, after in ordered]
 
 
 def read_history(

@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from bufferhouse.paths import CHECKOUT
 from bufferhouse.report.compare.history import read_blame
 from tests.command_line import call
 from tests.ingests import SUFFIX
@@ -166,6 +167,28 @@ def test_what_a_history_leaves_out_is_told(warehouse: Path, tmp_path: Path):
     for form in ("table", "markdown"):
         assert set(expected) <= set(call(*words, "--format", form).out.splitlines())
     assert [] == read_blame(warehouse, "jit_g").notes
+
+
+def test_another_signature_is_a_change_over_a_run_without_the_function(warehouse: Path, tmp_path: Path):
+    """A night of other programs, or of another name, hides no growth."""
+    reshaped = CHECKOUT / "tests" / "data" / "reshaped"
+    # In run4 it is reshaped and has another name, by which nobody knows it.
+    names = {"run1": "train_step", "run3": "train_step", "run4": "step", "run5": "train_step"}
+    data = {"run1": "layers-4", "run3": "layers-6", "run4": "batch-64", "run5": "batch-64"}
+    for run in ("run1", "run2", "run3", "run4", "run5"):
+        (tmp_path / run).mkdir()
+        (tmp_path / run / f"module_0001.jit_g.cpu_after_optimizations{SUFFIX}").write_bytes(small_dump(0))
+        for file in (reshaped / data[run]).glob("*train_step*") if run in data else ():
+            (tmp_path / run / file.name.replace("train_step", names[run])).write_bytes(file.read_bytes())
+    assert 0 == call("ingest", *sorted(tmp_path.glob("run*")), "--warehouse", warehouse).code
+    # Beside functions that every run has, too.
+    for word in ("jit_train_step", "jit_"):
+        told = json.loads(call("blame", word, "--warehouse", warehouse, "--format", "json").out)["reshaped"]
+        assert [("run1", "run3", "reshaped"), ("run4", "run5", "renamed"), ("run3", "run5", "reshaped")] == [
+            (one["previous_run_name"], one["run_name"], one["status"]) for one in told
+        ]
+    assert told[0]["after_bytes"] - told[0]["before_bytes"] == told[0]["delta_bytes"] > 0
+    assert told[0]["delta_bytes"] == sum(cause["bytes"] for cause in told[0]["causes"])
 
 
 def test_names_do_nothing_on_a_terminal(own_warehouse: Path):
