@@ -55,8 +55,10 @@ class Bucket:
         prefix = self.url.removeprefix(self.bucket).strip("/")
         objects = [item for page in self._listed(prefix) for item in page]
         if not objects:
-            hint = "; a bucket takes a prefix, and no pattern: --include chooses below it" if has_magic(prefix) else ""
-            raise UsageError(f"{self.url}: there is no object of that name or below it{hint}")
+            said = "there is no object of that name or below it"
+            if has_magic(prefix):
+                said += "; a bucket takes a prefix, and no pattern: an ingest chooses below it with --include"
+            raise UsageError(f"{self.url}: {said}")
         base = f"{self.bucket}/{prefix}".rstrip("/")
         for item in sorted(objects, key=lambda item: item["path"]):
             is_explicit = item["path"] == prefix

@@ -411,7 +411,7 @@ def test_one_object_that_is_forbidden_stops_only_itself(warehouse, fleet_bucket,
         ("s3://no-such-bucket", "no such bucket"),
         ("s3://dumps/nothing/here", "no object of that name"),
         ("s3://dumps/nothing.zip", "no object of that name"),
-        ("s3://dumps/fleet/*/", "or below it; a bucket takes a prefix, and no pattern: --include chooses below it"),
+        ("s3://dumps/fleet/*/", "or below it; a bucket takes a prefix, and no pattern: an ingest chooses below it"),
         ("s3://", "expected s3://BUCKET/PREFIX"),
     ],
 )
