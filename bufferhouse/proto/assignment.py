@@ -120,7 +120,8 @@ def _slots(message: Any, buffers: dict) -> Values:
     _check("offset of a slot", offsets, LARGEST_SIZE)
     _check("size of a slot", sizes, LARGEST_SIZE)
     places = repeated(range(len(assigned)), map(len, assigned))
-    ids, places, offsets, sizes = map(list, zip(*sorted(zip(ids, places, offsets, sizes, strict=True)), strict=True))
+    by_id = sorted(zip(ids, places, offsets, sizes, strict=True))
+    ids, places, offsets, sizes = map(list, zip(*by_id, strict=True))
     return Values(
         value_id=ids, allocation_index=places, offset_bytes=offsets, size_bytes=sizes,
         memory_space=[buffers[one][1] for one in ids],
