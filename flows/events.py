@@ -51,7 +51,8 @@ def emit_lost_donations(run: str, before: str, message: str, donations: Sequence
     Each has `program`, `program_id`, `parameter`, `shape`, `bytes`, `memory_space` and `reason`, None where no file
     beside the dump tells why.
     """
-    shown, lost_bytes = [dict(one) for one in donations[:_SHOWN]], sum(one["bytes"] for one in donations)
+    shown = [dict(one) for one in donations[:_SHOWN]]
+    lost_bytes = sum(one["bytes"] for one in donations)
     matter = _matter(LOST_DONATION, run, before, sorted((one["program_id"], one["parameter"]) for one in donations))
     facts = {"run": run, "before": before, "count": len(donations), "lost_bytes": lost_bytes, "donations": shown}
     _emit(LOST_DONATION, run, message, matter=matter, **facts)

@@ -20,7 +20,7 @@ class Step:
 
 
 def search(count: int, verdict: Callable[[int], str], known: Callable[[int], bool] = lambda at: False) -> Step:
-    """Return the step in a list of `count` points, of which the first is good; between the ends there may be others.
+    """Return a step in a list of `count` points, of which the first is good; the list may have further steps.
 
     `verdict` measures a point and says GOOD, BAD or SKIPPED. Points of `known` cost nothing, and are asked first. With
     nothing skipped at most ceil(log2(count)) points are measured besides the first: the last one, which somebody says

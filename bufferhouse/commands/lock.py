@@ -39,7 +39,8 @@ def lock(
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Compare with the file; exit 1 if a program grew.")] = False,
     update: Annotated[
-        bool, typer.Option("--update", help="Write what moved, keep the rest; also mends a merge conflict in the file.")
+        bool,
+        typer.Option("--update", help="Write what moved, keep the rest; also resolves a merge conflict in the file."),
     ] = False,
     accept: Annotated[
         list[str] | None,

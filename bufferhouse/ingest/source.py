@@ -301,7 +301,7 @@ _NEVER_SEEN, _KNOWN, _REFUSED, _OTHER_FILES_BESIDE = range(4)
 def _not_known(
     warehouse: Warehouse, runs: Mapping[str, KnownRun], dumps: Sequence[Found]
 ) -> dict[int, tuple[int, int | None]]:
-    """Return the numbers of the dumps that differ from the last sighting, each with its content if that is known.
+    """Return the dumps that are not as they were last seen, by number: how they differ, and the content seen then.
 
     Such a dump was never seen with this size and time, or was refused then; or only its module text, its options, its
     proto or the files that say that it did not fit have changed or arrived since.

@@ -77,7 +77,7 @@ class Space:
 
     @property
     def told(self) -> tuple:
-        """The site as the file stores it, without source lines, which change with every edit above them."""
+        """The memory space as the file stores it, without source lines, which change with every edit above them."""
         peak = [site._replace(source="") for site in self.sites[:PEAK_SITES]]
         padding = [(one.layout_padding_bytes, *one.key) for one in self.padding[:PADDING_SITES]]
         return self.memory_space, self.figures, peak, padding

@@ -74,7 +74,7 @@ def _entry(row: Mapping[str, Any], spaces: Sequence[Space], options: str | None,
 
 
 def _differing(same: Sequence[tuple[Record, Entry]]) -> str | None:
-    """Return notes on programs with different bytes in several runs; a run may have several dumps of one."""
+    """Return a note if several runs have a program with different bytes; a run may have several dumps of it."""
     largest: dict[str, Entry] = {}
     for row, entry in same:
         other = largest.get(row["run_name"])

@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from itertools import chain, repeat
+from itertools import chain
 from typing import Any
 
-from bufferhouse.dump.columns import LARGEST_SIZE, Allocations, Values
+from bufferhouse.dump.columns import LARGEST_SIZE, Allocations, Values, repeated
 from bufferhouse.proto.errors import MOST_ASSIGNMENT_BYTES, ProtoError, opened
 
 _LARGEST_NUMBER = 2**63 - 1
@@ -119,8 +119,9 @@ def _slots(message: Any, buffers: dict) -> Values:
     offsets, sizes = [slot.offset for slot in slots], [slot.size for slot in slots]
     _check("offset of a slot", offsets, LARGEST_SIZE)
     _check("size of a slot", sizes, LARGEST_SIZE)
-    places = chain.from_iterable(map(repeat, range(len(assigned)), map(len, assigned)))
-    ids, places, offsets, sizes = map(list, zip(*sorted(zip(ids, places, offsets, sizes, strict=True)), strict=True))
+    places = repeated(range(len(assigned)), map(len, assigned))
+    by_id = sorted(zip(ids, places, offsets, sizes, strict=True))
+    ids, places, offsets, sizes = map(list, zip(*by_id, strict=True))
     return Values(
         value_id=ids, allocation_index=places, offset_bytes=offsets, size_bytes=sizes,
         memory_space=[buffers[one][1] for one in ids],

@@ -49,7 +49,8 @@ def read_proto_dump(data: bytes) -> ProtoDump:
 
 
 def _add_allocations(dump: Dump, assignment: Assignment, module: Module, places: Places) -> None:
-    a, count = dump.allocations, len(dump.allocations.size_bytes)
+    a = dump.allocations
+    count = len(a.size_bytes)
     dump.total_bytes = sum(a.size_bytes)
     if dump.total_bytes > LARGEST_SIZE:
         raise ProtoError(f"at most {LARGEST_SIZE} bytes in all", str(dump.total_bytes))

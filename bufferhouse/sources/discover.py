@@ -47,7 +47,7 @@ _SIBLINGS = (SUFFIXES["values"], SUFFIXES["live_range"])
 class Files:
     """The files beside dumps, by path: parts of split dumps, module texts, protos, flags.
 
-    `failed` has the paths of the files that XLA writes if a compilation runs out of memory, without their last suffix.
+    `failed` has the paths of the files that XLA writes if a compilation runs out of memory, up to `OOM_MARK`.
     """
 
     siblings: dict[str, Entry] = field(default_factory=dict)
@@ -197,7 +197,7 @@ def discover(
 
     In a walk a file is a candidate if it is named `*buffer-assignment.txt` (also compressed), if it begins with the
     line `BufferAssignment:`, or if it is named like a proto and no text lies beside it. A file that is named explicitly
-    is always a candidate. Archives are opened if they are named, or if a walk finds only archives and no dump.
+    is always a candidate. Archives are opened if they are named, or if a walk finds archives and no dump.
 
     A run is a directory with dumps in it, or the nearest directory above with a `run.json`. With `run_name` all dumps
     are of that run; `places` gives other rules. Without `look_inside` only names decide. With `include` only dumps are

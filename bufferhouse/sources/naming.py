@@ -60,7 +60,8 @@ class Named(Places):
     def of(self, entry: Entry) -> tuple[str, str] | None:
         """Return name and directory of the run of a file, None for one that the pattern does not match.
 
-        The directory is the one down to which the path gives the name of the run.
+        The directory is the path down to the segment in which the name ends; if that is the name of the file, it is the
+        directory of the file.
         """
         path = relative_to(entry.path, entry.base)
         match = self.pattern.fullmatch(path)

@@ -76,8 +76,9 @@ def set_facts(warehouse: Warehouse, name: str, facts: dict[str, str]) -> str:
 
 def _set_facts(warehouse: Warehouse, name: str, facts: dict[str, str]) -> str:
     run = find(warehouse.con, name)
-    sql = f"SELECT labels FROM raw.runs WHERE run_id = {run.run_id}"
-    name, labels = run.run_name, json.loads(warehouse.con.execute(sql).fetchone()[0])
+    name = run.run_name
+    [(stored,)] = warehouse.con.execute(f"SELECT labels FROM raw.runs WHERE run_id = {run.run_id}").fetchall()
+    labels = json.loads(stored)
     changes: dict[str, object] = {}
     for key, value in facts.items():
         if key == "started_at" and not value:

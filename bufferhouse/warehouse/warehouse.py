@@ -177,7 +177,7 @@ class Warehouse(ABC):
 
     @abstractmethod
     def next_number(self, table: str, column: str, count: int = 1) -> int:
-        """Return the number of the next load or reject, and reserve `count` numbers from it on."""
+        """Return the first of `count` new numbers in a row for loads or rejects, which no other writer gets."""
 
     @abstractmethod
     def shape_numbers(self, texts: Sequence[str], known: Mapping[int, int]) -> list[int]:

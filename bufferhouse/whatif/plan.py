@@ -425,15 +425,15 @@ class Plan:
             return "bound", why + ": it may be copied"
         if output.birth <= last:
             self.displaced += stood
-            return "bound", "but what is there before is alive at the same time, and needs another place"
+            return "bound", "but what used the output's bytes before needs another place"
         if beside:
             # A compiler decides on copies before it has a schedule: in the next one these may come first.
             self.displaced += beside
-            return "bound", "but what is there before may be alive at the same time, and need another place"
+            return "bound", "but what used the output's bytes may need another place"
         if self.space.copy_tables:
             return "bound", "born after its last use; the compiler may fetch into VMEM anew"
         if guests:
-            return "bound", "born after its last use, and a temporary may be there before"
+            return "bound", "born after its last use; a temporary may be there in between"
         if space.arena_count > 1:
             return "bound", "born after its last use; the compiler may place temporaries anew"
         return "exact", "born after its last use, and there are no temporaries to place anew"
@@ -614,10 +614,8 @@ class Plan:
             self._added(row, self.slots.size_bytes[at], position, position, until=end)
         if kept is None and again:
             self._drop_slots([at])
-        return (
-            "estimate",
-            "it dies after its first use and is computed again before each later one; its operands live on until then",
-        )
+        why = "it dies after its first use and is computed again before each later use, from operands that live on"
+        return "estimate", why
 
     def _offload(self, edit: Edit, row: int) -> tuple[str, str]:
         c = self.space.columns
@@ -794,7 +792,7 @@ _MAY_TAKE = "may take one of as many elements from 0.8 on, which is not computed
 _NO_OUTPUT = (
     "of its shape that could take its place; JAX takes one of as many elements from 0.8 on, which is not computed here"
 )
-_REMOVED = "it is gone, and perhaps what was computed for it alone; at most, its operands live on for what read it"
+_REMOVED = "it is gone, perhaps with what was computed for it alone; its operands may live on in its place"
 _RESCHEDULE = "in any order of the instructions, the operands and results of each are alive at the same moment"
 _EDITS: dict[str, Callable[[Plan, Edit, int], tuple[str, str]]] = {
     "free": Plan._free,

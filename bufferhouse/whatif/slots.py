@@ -175,7 +175,7 @@ def pieces(slots: Slots, rows: Sequence[int], step: int = 1) -> list[Piece]:
 
 
 def merged(intervals: Iterable[tuple[int, int]], within: int = 0) -> list[tuple[int, int]]:
-    """Return intervals in order; those that begin before another ends, or less than `within` behind it, are one."""
+    """Return intervals in order; one that begins before another ends, or less than `within` later, is joined to it."""
     found: list[tuple[int, int]] = []
     for begin, end in sorted(intervals):
         if found and begin < found[-1][1] + within:

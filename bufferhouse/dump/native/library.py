@@ -19,7 +19,7 @@ FLAGS = ("-std=c11", "-O3", "-shared", "-fPIC", "-fvisibility=hidden")
 class Cells(ctypes.Structure):
     """Where the cells of a column are: numbers of 8 bytes, words of 4 or flags of one.
 
-    `bits` are those of the cells that hold something; None where all `rows` do, and none is absent.
+    `bits` mark the cells that hold something; None if all `rows` do, and `absent` is 0.
     """
 
     _fields_ = (

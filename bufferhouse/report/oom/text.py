@@ -269,7 +269,7 @@ def _values_section(finding: Finding) -> Section:
     """Return the values at the peak, or the allocations that the message lists where no dump has them."""
     shown_count = len(finding.values)
     if finding.message.memory_space not in ("hbm", None):
-        about = "A buffer assignment lacks the memory that a kernel takes while it runs: the message lists these."
+        about = "A buffer assignment does not show what a kernel takes while it runs; the message lists it."
         if finding.value_count > shown_count:
             about = f"{about} Of its {finding.value_count:,} allocations the first {shown_count} are shown."
         return Section("Allocations of the kernel", [about], _KERNEL, finding.values, "values")

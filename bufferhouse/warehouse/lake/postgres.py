@@ -90,7 +90,7 @@ def answering() -> Iterator[None]:
 
 
 def unless_ended() -> suppress:
-    """Return a context that is left without a word where the session has ended."""
+    """Return a context that ends without an error if the session has ended."""
     return suppress(psycopg_module().OperationalError)
 
 
