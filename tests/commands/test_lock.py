@@ -330,7 +330,7 @@ def test_the_way_out_of_a_file_and_a_chip_of_ones_own_works_as_printed(tmp_path:
     assert 0 == call("lock", "kept", *own).code
     said = call("lock", "--check", "stored", *own)
     assert 1 == said.code
-    command = " ".join(said.out.split()).partition("; bufferhouse ")[2].partition(" takes all")[0]
+    command = " ".join(said.out.split()).partition("; bufferhouse ")[2].partition(" writes all")[0]
     words = [word if word != "DUMPS" else "stored" for word in shlex.split(command)]
     assert ["lock", "--file", str(path), "--chip", "TPU v5e", "--update"] == words[:-1]
     assert 0 == call(*words).code
