@@ -14,7 +14,7 @@ import duckdb
 from bufferhouse.engine.sql import execute, transaction
 from bufferhouse.errors import UsageError, did_you_mean, whole_number
 from bufferhouse.sources.run import NUMBERS, SOURCES, TEXTS, Run, moment_of, text_of
-from bufferhouse.warehouse.run_names import check_new_name, find
+from bufferhouse.warehouse.run_names import Named, check_new_name, find
 from bufferhouse.warehouse.warehouse import Warehouse
 
 COMPLETED = "completed_at"
@@ -71,12 +71,10 @@ def set_facts(warehouse: Warehouse, name: str, facts: dict[str, str]) -> str:
         UsageError: there is no such run or fact, or a value is not of its column's kind; nothing was changed.
     """
     with warehouse.turn(), transaction(warehouse.con):
-        return _set_facts(warehouse, name, facts)
+        return _set_facts(warehouse, find(warehouse.con, name), facts)
 
 
-def _set_facts(warehouse: Warehouse, name: str, facts: dict[str, str]) -> str:
-    run = find(warehouse.con, name)
-    name = run.run_name
+def _set_facts(warehouse: Warehouse, run: Named, facts: dict[str, str]) -> str:
     [(stored,)] = warehouse.con.execute(f"SELECT labels FROM raw.runs WHERE run_id = {run.run_id}").fetchall()
     labels = json.loads(stored)
     changes: dict[str, object] = {}
@@ -103,8 +101,8 @@ def _set_facts(warehouse: Warehouse, name: str, facts: dict[str, str]) -> str:
         else:
             labels.pop(key.removeprefix(_LABEL), None)
     changes["labels"] = json.dumps(labels, sort_keys=True)
-    warehouse.change_run(name, changes)
-    return name
+    warehouse.change_run(run.run_name, changes)
+    return run.run_name
 
 
 def pin(warehouse: Warehouse, names: Sequence[str], *, is_pinned: bool = True) -> list[str]:
@@ -186,7 +184,8 @@ def complete(warehouse: Warehouse, names: Sequence[str]) -> list[str]:
 
 def _label(warehouse: Warehouse, names: Sequence[str], label: str, value: str) -> list[str]:
     with warehouse.turn(), transaction(warehouse.con):
-        return [_set_facts(warehouse, name, {_LABEL + label: value}) for name in names]
+        runs = [find(warehouse.con, name) for name in names]  # before the label is set: a word may ask for it
+        return [_set_facts(warehouse, run, {_LABEL + label: value}) for run in runs]
 
 
 def declared_complete(con: duckdb.DuckDBPyConnection) -> set[str]:

@@ -11,7 +11,7 @@ import pytest
 
 from bufferhouse.errors import UsageError
 from bufferhouse.warehouse.open import writing
-from bufferhouse.warehouse.runs import set_facts
+from bufferhouse.warehouse.runs import PINNED, pin, set_facts
 from tests.command_line import call
 from tests.ingests import ingest, write_dumps
 from tests.synthetic import Slot, dump_text
@@ -221,6 +221,15 @@ def test_a_word_that_is_no_text_changes_nothing(warehouse, run):
         assert (2, True) == (outcome.code, "expected words in UTF-8, found" in outcome.err), outcome.err
         assert "SELECT" not in outcome.err
     assert 2 == call("runs", "set", "nightly", "label.=a", "--warehouse", warehouse).code
+    assert ("{}",) == facts_of(warehouse, "labels")
+
+
+def test_what_words_mean_is_told_before_a_label_is_set(warehouse):
+    """A word may ask for the label that the word before it takes away."""
+    with writing(warehouse) as opened:
+        pin(opened, ["nightly"])
+        words = ["nightly", f"latest:{PINNED}=yes"]
+        assert ["nightly", "nightly"] == pin(opened, words, is_pinned=False)
     assert ("{}",) == facts_of(warehouse, "labels")
 
 
