@@ -4,7 +4,6 @@ The command line, a configured pass and the Prefect flow all use it. Each passes
 that is told the progress, and the workers that parse.
 """
 
-import gc
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
@@ -28,7 +27,7 @@ from bufferhouse.ingest.workers import Pending, Workers
 from bufferhouse.redaction import printable
 from bufferhouse.tabulate.batch import ParsedBatch, merged
 from bufferhouse.tabulate.contents import ParsedContents, parse_contents
-from bufferhouse.tabulate.memory import collector_paused
+from bufferhouse.tabulate.memory import collect_young, collector_paused
 from bufferhouse.warehouse.load import Loaded, load
 from bufferhouse.warehouse.warehouse import Warehouse
 
@@ -174,7 +173,7 @@ def _load_all(
             interrupts.check()
             if number > 1:  # else memory grows with the warehouse, and by what batches leave behind
                 writer.evict()
-                gc.collect(1)  # the cycles that were made since the collector was paused, and nothing older
+                collect_young()
             try:
                 loaded = run(
                     f"load batch {number}", load, writer, parsed, begun.job.seen.discovery.runs, begun.started_at

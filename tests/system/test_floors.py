@@ -94,6 +94,11 @@ def test_one_module_writes_text_that_is_not_escaped():
         assert not re.search(r"\bsafe\b|autoescape|Markup", path.read_text()), path.name
 
 
+def test_one_module_talks_to_the_collector():
+    """How Python's memory is managed is decided in one place (decision 0021)."""
+    assert {"bufferhouse.tabulate.memory"} == {name for name in MODULES if "gc" in imports(name)}
+
+
 def test_the_lower_rooms_know_no_database():
     """What reads, tabulates and declares needs no DuckDB."""
     users = {room(module) for module in MODULES if "duckdb" in map(package, imports(module))}
