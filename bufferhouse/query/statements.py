@@ -1,7 +1,7 @@
 """The answers of the statements in `sql/reports/`, and which marts they were read from."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -34,6 +34,17 @@ class Answer:
     def records(self) -> list[Record]:
         """The rows, each as a mapping from column to value."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+    def only(self, columns: Collection[str]) -> "Answer":
+        """Return the answer with these of its columns, in its own order."""
+        kept = [place for place, name in enumerate(self.columns) if name in columns]
+        return Answer(
+            [self.columns[place] for place in kept], [tuple(row[place] for place in kept) for row in self.rows]
+        )
+
+    def without(self, *columns: str) -> "Answer":
+        """Return the answer with its other columns."""
+        return self.only([name for name in self.columns if name not in columns])
 
 
 def ask(con: Connection, name: str, **parameters: int | str | Sequence[int]) -> Answer:

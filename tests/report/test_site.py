@@ -13,6 +13,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,7 +37,7 @@ from bufferhouse.warehouse.address import address_of
 from bufferhouse.whatif.ranking import rank
 from bufferhouse.whatif.space import read_space
 from tests.command_line import CHECKOUT, call, kill_group, start
-from tests.report.pages import HOSTILE
+from tests.report.pages import HOSTILE, Parts
 from tests.report.sites import REMOTE, arrived, crawl, dead_links, go, led_to, pages_of, reached
 from tests.synthetic import Slot, dump_text
 from tests.system.documents import blocks
@@ -185,6 +186,25 @@ def test_the_figures_lie_beside_each_page(site: Path, example: duckdb.DuckDBPyCo
             "SELECT memory_space, reserved_bytes FROM marts.peak_memory_v1 WHERE dump_id = ?", [dump_id]
         ).fetchall()
     ) == told  # fmt: skip
+
+
+def test_a_page_embeds_what_its_tables_show_of_the_figures_beside_it(site: Path):
+    """Comparisons and runs: no more, since the fleet's comparisons hold each program's figures in 66 columns."""
+    embedded = 0
+    for page in chain((site / "compare").glob("*..*.html"), (site / "runs").glob("*~*.html")):
+        blocks_of_data = re.findall(r'<script type="application/json".*?</script>', page.read_text(), re.DOTALL)
+        parts, beside = Parts("".join(blocks_of_data)), json.loads(page.with_suffix(".json").read_text())["answers"]
+        for name, spec in parts.embedded("tables").items():
+            columns, rows = parts.answer(spec["source"])
+            found = beside.get(spec["source"])  # none where it is made for the page alone
+            assert {column["column"] for column in spec["columns"]} <= set(columns), (page, name)
+            if found:
+                places = [found["columns"].index(column) for column in columns]
+                told = [[row[place] for place in places] for row in found["rows"]]
+                assert all(row in told for row in rows)  # a comparison shows no program that is unchanged
+                assert spec["source"] != "compare_programs" or len(columns) < len(found["columns"]) / 2
+                embedded += 1
+    assert embedded > 0
 
 
 def test_the_document_shows_the_figures_of_a_page(site: Path):

@@ -11,6 +11,7 @@ This is the only module that writes `Markup`, text that is not escaped.
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, date, datetime
 from functools import cache
@@ -60,19 +61,21 @@ def page(
 ) -> str:
     """Return a whole page: `template`, which is `given` what it shows, inside the frame.
 
-    With `frame` the page is one of a site: scripts and styles are files that all pages share, and cells are links.
-
     The answers, by the names of their statements, are embedded in the element `answers` as `{name: {"columns": [...],
     "rows": [[...]]}}`: the figures of the page for machines. Integers that JavaScript would round stand there as text.
     Of the answers named in `shared_texts` each text is embedded once: they have `"texts": {column: [...]}` besides,
     and a cell of such a column is the place of its text there.
+
+    With `frame` the page is one of a site: scripts and styles are files that all pages share, and cells are links. Its
+    figures for machines lie beside it: without further scripts it embeds what its tables and charts read, and no more.
 
     `scripts` are further scripts of `assets/`, by name. The last line of a page that stands alone names the
     `warehouse`, when it was asked (now, where that is not given), and when it was last loaded.
     """
     below = Below(frame)
     body = _environment().get_template(template).render(given, below=below, root=frame.root if frame else "")
-    blocks: dict[str, Any] = {"answers": {name: _embedded(answers[name], name in shared_texts) for name in answers}}
+    shown = below.read_of(answers) if frame and not scripts else answers
+    blocks: dict[str, Any] = {"answers": {name: _embedded(shown[name], name in shared_texts) for name in shown}}
     if below.sources:
         blocks["tables"] = below.sources
     if below.charts:
@@ -156,6 +159,17 @@ class Below:
         ]
         self.sources[section.name] = {"source": section.source, "where": dict(section.where), "columns": columns}
         return section.records[: FIRST_ROWS_IN_SITE if self.frame else FIRST_ROWS]
+
+    def read_of(self, answers: Mapping[str, Answer]) -> dict[str, Answer]:
+        """Return what tables and charts read of the answers: charts read each column that their specification names."""
+        read: dict[str, set[str]] = {name: set() for name in answers}
+        for table in self.sources.values():
+            links = (column.get("link", "") for column in table["columns"])
+            read[table["source"]].update(table["where"], (column["column"] for column in table["columns"]), links)
+        for chart in self.charts:
+            looked_up = (column for column, _ in chart.texts.values())
+            read[chart.source].update(chart.where, looked_up, re.findall(r"\w+", json.dumps(chart.spec)))
+        return {name: answers[name].only(read[name]) for name in answers if read[name]}
 
     def link(self, record: Record, column: Column) -> str | None:
         """Return where a cell leads to, from the page; None in a page that stands alone, and where there is no page."""

@@ -74,9 +74,8 @@ def read_truth(origin: Origin, word: str, *, run: str | None = None, wait: float
 def of_file(answer: Answer, run_id: int, relative_path: str) -> Answer:
     """Return those of one file of one run, without the columns that say so."""
     places = [answer.columns.index(name) for name in _PLACE]
-    kept = [place for place in range(len(answer.columns)) if place not in places]
     rows = [row for row in answer.rows if [row[place] for place in places] == [run_id, relative_path]]
-    return Answer([answer.columns[place] for place in kept], [tuple(row[place] for place in kept) for row in rows])
+    return Answer(answer.columns, rows).without(*_PLACE)
 
 
 def truth_text(truth: Truth, form: str, *, exact: bool = False) -> str:
@@ -86,7 +85,7 @@ def truth_text(truth: Truth, form: str, *, exact: bool = False) -> str:
     sections = [Section("", [*subtitle(truth.dump), *notes(truth)])]
     for section, rules in truth_sections(truth.answer.records, truth.dump["platform"]):
         sections += [section, Section("", rules)]
-    sections.append(Section("Verdicts", [f"{name}: {said}." for name, said in VERDICTS.items()]))
+    sections.append(Section("Verdicts", [f"{name}: {said}." for name, said in verdicts(truth.answer.records).items()]))
     return report_text(f"Official numbers: {truth.name}", sections, form, exact=exact)
 
 
@@ -103,7 +102,7 @@ def truth_page(truth: Truth) -> str:
         subtitle=subtitle(truth.dump),
         notes=notes(truth),
         sections=truth_sections(truth.answer.records, truth.dump["platform"]),
-        verdicts=VERDICTS,
+        verdicts=verdicts(truth.answer.records),
     )
 
 
@@ -117,8 +116,14 @@ def truth_sections(numbers: Sequence[Record], platform: str | None) -> list[tupl
         own = [_shown(one, platform) for one in numbers if one["said_by"] == said_by]
         name = "truth-" + "".join(char if char.isalnum() else "-" for char in said_by.lower()).strip("-")
         section = Section(_HEADINGS.get(said_by, said_by), (), _COLUMNS, own, name)
-        found.append((section, list(dict.fromkeys(map(_rule_line, own)))))
+        found.append((section, _rule_lines(own)))
     return found
+
+
+def verdicts(numbers: Sequence[Record]) -> dict[str, str]:
+    """Return what the verdicts on these numbers mean."""
+    found = {one["verdict"] for one in numbers}
+    return {name: said for name, said in VERDICTS.items() if name in found}
 
 
 def notes(truth: Truth) -> list[str]:
@@ -169,9 +174,13 @@ def _holds(one: Record) -> str | None:
     )
 
 
-def _rule_line(one: Record) -> str:
-    said = f"{one['number_name']}: {one['rule_text']}"
-    if (moment := one["computed_position"]) is not None:
-        said += f" (position {moment:,})"
-    parts = (said, one["holds"] and f"rule known {one['holds']}", one["why_text"])
-    return f"{'; '.join(filter(None, parts))}."
+def _rule_lines(numbers: Sequence[Record]) -> list[str]:
+    """Return a sentence for each rule, behind the names of the numbers that have it."""
+    names: dict[str, list[str]] = {}
+    for one in numbers:
+        said = one["rule_text"]
+        if (moment := one["computed_position"]) is not None:
+            said += f" (position {moment:,})"
+        rule = "; ".join(filter(None, (said, one["holds"] and f"rule known {one['holds']}", one["why_text"])))
+        names.setdefault(rule, []).append(one["number_name"])
+    return [f"{', '.join(dict.fromkeys(of))}: {rule}." for rule, of in names.items()]

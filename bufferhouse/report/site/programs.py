@@ -14,7 +14,7 @@ from bufferhouse.report.program.page import BAR_WIDTH, shown
 from bufferhouse.report.program.savings import savings_of, with_drawn_slots
 from bufferhouse.report.program.text import notes, subtitle
 from bufferhouse.report.program.truth import SOURCE as TRUTH
-from bufferhouse.report.program.truth import VERDICTS, of_file, truth_sections, verdict_lines
+from bufferhouse.report.program.truth import of_file, truth_sections, verdict_lines, verdicts
 from bufferhouse.report.site.addresses import function_address, run_address
 from bufferhouse.report.site.build import Made
 from bufferhouse.report.site.figures import figures
@@ -142,7 +142,7 @@ class Programs:
             warnings=program.answers["program_warnings"].records,
             truth=truth_sections(program.answers[TRUTH].records, program.dump["platform"]),
             truth_notes=verdict_lines(program.answers[TRUTH].records, program.dump["run_name"]),
-            verdicts=VERDICTS,
+            verdicts=verdicts(program.answers[TRUTH].records),
         )
 
     def _with_sources(self, answers: dict[str, Answer], git_revision: str | None) -> dict[str, Answer]:

@@ -98,7 +98,7 @@ class Steps:
     def _page(self, step: Step) -> Made:
         comparison = comparison_of(self._con, *step.key)
         # A run that comes later may have its place before them: nothing else of these pages would change.
-        comparison.answers["compare_runs"] = _without(comparison.answers["compare_runs"], "run_order")
+        comparison.answers["compare_runs"] = comparison.answers["compare_runs"].without("run_order")
         comparison.answers["compare_programs"] = self._with_pages(step, comparison)
         comparison.answers["compare_causes"] = self._with_sources(step, comparison)
         rows = [[row[name] for name in MOVER] for row in comparison.programs if _is_mover(row)]
@@ -110,7 +110,7 @@ class Steps:
         ]
         links.append(("Compare other runs", "compare/any.html"))
         # When they were loaded says nothing about the comparison.
-        answers = comparison.answers | {"compare_runs": _without(comparison.answers["compare_runs"], "loaded_at")}
+        answers = comparison.answers | {"compare_runs": comparison.answers["compare_runs"].without("loaded_at")}
         text = compare_page(comparison, frame, links)
         # What has the same dump in both runs would be most of the figures, and says nothing.
         others = Answer.of([row for row in comparison.programs if not row["has_same_content"]])
@@ -141,7 +141,3 @@ class Steps:
 def _is_mover(row: Record) -> bool:
     is_other_program = row["status"] in (*CHANGES, "new", "gone") and not row["is_further_dump"]
     return bool(row["delta_bytes"]) or is_other_program
-
-
-def _without(answer: Answer, column: str) -> Answer:
-    return Answer.of([{name: row[name] for name in row if name != column} for row in answer.records])
