@@ -12,7 +12,7 @@ from bufferhouse.compare.flags import FlagChange, changed_flags
 from bufferhouse.compare.groups import by
 from bufferhouse.compare.pairing import Dump, Pair
 from bufferhouse.compare.sizes import SizesOfDumps, metric_bytes
-from bufferhouse.query.statements import Record, ask
+from bufferhouse.query.statements import Answer, Record, ask
 
 _SERIES = ("program_id", "compile_target", "platform", "track", "device_kind", "memory_space")
 
@@ -46,19 +46,19 @@ class Joined:
 
 
 def read_joined(
-    con: duckdb.DuckDBPyConnection, program_ids: Sequence[int], *, metric: str, memory_space: int | None
+    con: duckdb.DuckDBPyConnection, trends: Mapping[int, Answer], *, metric: str, memory_space: int | None
 ) -> list[Joined]:
     """Return the steps in which one of some programs became another one or was one, in the order of the runs.
 
-    A step goes from a run with dumps to the next one of its platform, track and device, and over runs that have nothing
-    of a function: one that is away for a night and comes back with another signature has changed.
+    `trends` are as in `read_history`. A step goes from a run with dumps to the next one of its platform, track and
+    device, and over runs that have nothing of a function: one that is away for a night and comes back with another
+    signature has changed.
     """
     seen: list[set[int]] = []
     of_functions: dict[str, set[int]] = {}
-    for program_id in program_ids:
-        records = ask(con, "program_trend", program_id=program_id).records
-        seen.append({record["run_id"] for record in records})
-        for record in records:
+    for trend in trends.values():
+        seen.append({record["run_id"] for record in trend.records})
+        for record in trend.records:
             of_functions.setdefault(record["program_name"], set()).add(record["run_id"])
     found = []
     runs_with_dumps = [run for run in ask(con, "fleet_runs").records if run["dump_count"]]
@@ -72,7 +72,7 @@ def read_joined(
             pairs = [
                 pair
                 for pair in pairs
-                if {dump.program_id for dump in pair[:2]} & {*program_ids}
+                if {dump.program_id for dump in pair[:2]} & trends.keys()
                 and pair.before.compile_target == pair.after.compile_target
                 and (functions is None or {dump.program_name for dump in pair[:2]} <= functions)
             ]
@@ -98,12 +98,15 @@ def _steps(
 
 
 def read_history(
-    con: duckdb.DuckDBPyConnection, program_ids: Sequence[int], *, metric: str, memory_space: int | None = None
+    con: duckdb.DuckDBPyConnection, trends: Mapping[int, Answer], *, metric: str, memory_space: int | None
 ) -> list[Series]:
-    """Return all series of some programs, those with the most bytes first; `metric` is one of `threshold.METRICS`."""
+    """Return all series of some programs, those with the most bytes first; `metric` is one of `threshold.METRICS`.
+
+    `trends` are their answers of `program_trend`.
+    """
     series: dict[tuple, list[Record]] = {}
-    for program_id in program_ids:
-        for record in ask(con, "program_trend", program_id=program_id).records:
+    for program_id, trend in trends.items():
+        for record in trend.records:
             series.setdefault((program_id, *(record[name] for name in _SERIES[1:])), []).append(record)
     series = {key: runs for key, runs in series.items() if memory_space in (None, key[-1])}
     sizes = SizesOfDumps(con, {record["dump_id"] for runs in series.values() for record in runs})

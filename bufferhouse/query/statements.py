@@ -15,6 +15,7 @@ from bufferhouse.paths import REPORTS
 Record = dict[str, Any]
 Connection = duckdb.DuckDBPyConnection
 _MART = re.compile(r"\bmarts\.\w+_v\d+\b")  # statements name marts by their version, and read nothing else
+_IDS = re.compile(r"\(\$(\w+_ids)\)")  # the parameter of a statement that is asked for several at once
 _asked: set[str] = set()  # names of statements
 
 
@@ -65,7 +66,7 @@ def ask(con: Connection, name: str, **parameters: int | str | Sequence[int]) -> 
 
 
 def ask_each(con: Connection, name: str, ids: Sequence[int], **parameters: int | str) -> dict[int, Answer]:
-    """Return the answer of a statement for each of some dumps or runs, asked at once.
+    """Return the answer of a statement for each of some dumps, runs or programs, asked at once.
 
     The first column of the statement is the id, and its parameter is called after that: `dump_ids` for `dump_id`. The
     answers lack this column; one without rows has the other columns still.
@@ -73,8 +74,7 @@ def ask_each(con: Connection, name: str, ids: Sequence[int], **parameters: int |
     Raises:
         WarehouseError: as `ask`.
     """
-    key = "dump_ids" if "($dump_ids)" in _statement(name) else "run_ids"
-    whole = ask(con, name, **{key: list(ids)}, **parameters)
+    whole = ask(con, name, **{_IDS.search(_statement(name))[1]: list(ids)}, **parameters)
     rows: dict[int, list[tuple]] = {one: [] for one in ids}
     for row in whole.rows:
         rows[row[0]].append(row[1:])

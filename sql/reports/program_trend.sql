@@ -1,7 +1,8 @@
--- How the memory of a program moved from run to run: all of its series, the runs of each in order.
--- grain: run_id, compile_target, platform, track, device_kind, memory_space
--- parameters: program_id
+-- How the memory of some programs moved from run to run: all of their series, the runs of each in order.
+-- grain: program_id, run_id, compile_target, platform, track, device_kind, memory_space
+-- parameters: program_ids
 SELECT
+    program_id,  -- The program.
     program_name,  -- Its name; a weak key.
     platform,  -- cpu, gpu or tpu; null where nobody said.
     track,  -- Label that tells series apart.
@@ -22,7 +23,7 @@ SELECT
     occupied_peak_bytes,  -- Occupied peak; null without live ranges.
     layout_padding_bytes  -- Layout padding alive at the occupied peak.
 FROM marts.memory_space_trend_v2
-WHERE program_id = $program_id
+WHERE program_id IN ($program_ids)
 ORDER BY
     platform ASC NULLS LAST,
     track ASC NULLS FIRST,

@@ -10,7 +10,7 @@ from bufferhouse.compare.groups import by
 from bufferhouse.compare.history import Joined, Series, read_history, read_joined
 from bufferhouse.config.threshold import RELEVANT
 from bufferhouse.errors import UsageError, counted
-from bufferhouse.query.statements import Record, ask
+from bufferhouse.query.statements import Record, ask, ask_each
 from bufferhouse.report.compare.flags import flag_objects, flags_said
 from bufferhouse.report.compare.joined import COLUMNS as JOINED
 from bufferhouse.report.compare.joined import with_guesses
@@ -71,11 +71,11 @@ def read_blame(
         WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open.reading`.
     """
     with opened(origin, wait) as (con, name, note):
-        program_ids = find_programs(con, word)
-        found = read_history(con, program_ids, metric=metric, memory_space=memory_space)
-        joined = read_joined(con, program_ids, metric=metric, memory_space=memory_space)
+        trends = ask_each(con, "program_trend", find_programs(con, word))
+        found = read_history(con, trends, metric=metric, memory_space=memory_space)
+        joined = read_joined(con, trends, metric=metric, memory_space=memory_space)
         if memory_space is not None and not (found or joined):
-            used = sorted({one.key["memory_space"] for one in read_history(con, program_ids, metric=metric)})
+            used = sorted({record["memory_space"] for trend in trends.values() for record in trend.records})
             raise UsageError(
                 f"{word} has nothing in memory space {memory_space}; its memory spaces: {', '.join(map(str, used))}"
             )

@@ -140,7 +140,7 @@ def read_program(
             "program_kept": ask(con, "program_kept", dump_id=dump_id, owners=KEPT_OWNERS),
             "program_copies": ask(con, "program_copies", dump_id=dump_id, copies=COPIES),
         }
-        trend = ask(con, "program_trend", program_id=program_id)
+        trend = ask_each(con, "program_trend", [program_id])[program_id]
         capacity = ask(con, "program_capacity", run_id=dump["run_id"])
         donations = ask(con, "program_donations", run_id=dump["run_id"], dump_ids=[dump_id])
         # Of memory space 0, which people run out of.
