@@ -97,6 +97,8 @@ def ingest(
         raise UsageError("expected sources to ingest, --config FILE, or --reparse")
     if plan and reparse:
         raise UsageError("expected --plan or --reparse, not both")
+    if plan and publish:
+        raise UsageError("expected --plan or --publish, not both: a plan writes nothing")
     summary = run_ingest(
         [path for source in sources or [] for path in _expanded(source)],
         warehouse_path(warehouse, must_exist=not sources, data_path=data_path),

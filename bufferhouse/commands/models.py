@@ -48,6 +48,8 @@ def models(
     Example: bufferhouse models --format json
     """
     if dialect is not None:
+        if output_format != "table":
+            raise UsageError("--format: expected it without --dialect, which writes SQL")
         _write_models(dialect, output)
         return
     if output is not None:

@@ -118,11 +118,12 @@ def test_a_refused_dump_is_exit_1(configured):
     [
         (["dumps", "--config", "FILE"], "expected SOURCES or --config FILE, not both; for some of the configured"),
         (["--plan", "--include", "a*", "--config", "FILE"], "expected --config or --include, --plan, not both"),
+        (["dumps", "--plan", "--publish"], "expected --plan or --publish, not both: a plan writes nothing"),
         (["dumps", "--set", "warehouse.wait=1s"], "--set: expected --config FILE beside it"),
         (["--config", "none.toml"], "none.toml: there is no such configuration"),
         ([], "expected sources to ingest, --config FILE, or --reparse"),
     ],
-    ids=["both", "others", "set", "missing", "nothing"],
+    ids=["both", "others", "plan", "set", "missing", "nothing"],
 )
 def test_a_wrong_call_is_refused(configured, warehouse, words, message):
     """Exit 2, with what was expected, and nothing is loaded."""

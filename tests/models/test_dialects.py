@@ -142,6 +142,13 @@ def test_an_unknown_dialect_is_refused_with_those_that_are_known():
     assert "--dialect: expected one of spark, found 'sparc'; did you mean 'spark'?" in outcome.err
 
 
+def test_a_dialect_has_no_other_format():
+    """What it writes is SQL."""
+    outcome = call("models", "--dialect", "spark", "--format", "json")
+    assert (2, "") == (outcome.code, outcome.out)
+    assert "--format: expected it without --dialect, which writes SQL" in outcome.err
+
+
 def test_an_output_folder_needs_a_dialect(tmp_path):
     """A list of models is printed, never written to files."""
     outcome = call("models", "-o", tmp_path / "sql")
