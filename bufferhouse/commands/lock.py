@@ -99,9 +99,6 @@ def lock(
 
     Example: bufferhouse lock --check /tmp/dumps --comment comment.md
     """
-    from bufferhouse.lock.file import Mendable, held, read_mendable, updated, write_lock
-    from bufferhouse.report.text.figures import some_of
-
     _check_call(check, update, accept, why)
     if check:
         _check(
@@ -120,35 +117,8 @@ def lock(
     with _dumps([*(sources or []), *(source or [])], file, chip, warehouse, wait) as (_, fresh):
         pass
     _note(fresh)
-    accepted = _accepted(accept, fresh) if accept else None
-    is_anew = not update and not accept
-    with held(file):
-        kept = read_mendable(file) if not is_anew or file.exists() else Mendable([{}])
-        removed: set[str] = set()
-        if is_anew and fresh.refused:
-            # What has no dump may be a program whose dump cannot be read: its entry and its reason are not lost.
-            kept = Mendable(kept.sides)
-        elif is_anew:  # written anew: of what was there only reasons stay
-            removed = {f"{key[0]} ({key[2]})" for side in kept.sides for key in side if key not in fresh.entries}
-            kept = Mendable([{key: one for key, one in side.items() if key in fresh.entries} for side in kept.sides])
-        new = updated(kept, fresh, accepted, why or "")
-        write_lock(file, new)
-    before = kept.sides[0] if kept.sides else {}
-    moved = [
-        key
-        for key, entry in new.entries.items()
-        if key not in before or before[key].told != entry.told or key in (accepted or ())
-    ]
-    chips = ", ".join(new.chips)
-    say(f"{file}: {counted(len(new.entries), 'program')} ({chips}), {len(moved):,} written")
-    if removed:
-        named = some_of(sorted(removed), _MOST_NAMED, 120)
-        say(f"no dump of {named}: no longer in {file}; --update keeps what has no dump")
+    _write(file, fresh, _accepted(accept, fresh) if accept else None, why or "", is_anew=not update and not accept)
     if fresh.refused:
-        if is_anew and (left := {key for key in new.entries if key not in fresh.entries}):
-            stay, them = ("stays", "it") if len(left) == 1 else ("stay", "one of them")
-            count = counted(len(left), "program")
-            say(f"{count} without a dump {stay} in {file}: a dump that cannot be read may be of {them}")
         raise typer.Exit(1)
 
 
@@ -159,6 +129,41 @@ def _check_call(check: bool, update: bool, accept: list[str] | None, why: str | 
         raise UsageError('--accept: expected --why "…" beside it: the reason stands in the file')
     if why is not None and not accept:
         raise UsageError("--why: expected --accept PROGRAM beside it")
+
+
+def _write(file: Path, fresh: "Lock", accepted: set[tuple[str, str, int]] | None, why: str, *, is_anew: bool) -> None:
+    """Write what the dumps take into the file, and print what has moved there.
+
+    Written `is_anew`, the file loses what has no dump, unless a dump could not be read.
+    """
+    from bufferhouse.lock.file import Mendable, held, read_mendable, updated, write_lock
+    from bufferhouse.report.text.figures import some_of
+
+    with held(file):
+        kept = read_mendable(file) if not is_anew or file.exists() else Mendable([{}])
+        removed: set[str] = set()
+        if is_anew and fresh.refused:
+            # What has no dump may be a program whose dump cannot be read: its entry and its reason are not lost.
+            kept = Mendable(kept.sides)
+        elif is_anew:  # of what was there only reasons stay
+            removed = {f"{key[0]} ({key[2]})" for side in kept.sides for key in side if key not in fresh.entries}
+            kept = Mendable([{key: one for key, one in side.items() if key in fresh.entries} for side in kept.sides])
+        new = updated(kept, fresh, accepted, why)
+        write_lock(file, new)
+    before = kept.sides[0] if kept.sides else {}
+    moved = [
+        key
+        for key, entry in new.entries.items()
+        if key not in before or before[key].told != entry.told or key in (accepted or ())
+    ]
+    say(f"{file}: {counted(len(new.entries), 'program')} ({', '.join(new.chips)}), {len(moved):,} written")
+    if removed:
+        named = some_of(sorted(removed), _MOST_NAMED, 120)
+        say(f"no dump of {named}: no longer in {file}; --update keeps what has no dump")
+    if fresh.refused and is_anew and (left := {key for key in new.entries if key not in fresh.entries}):
+        stay, them = ("stays", "it") if len(left) == 1 else ("stay", "one of them")
+        count = counted(len(left), "program")
+        say(f"{count} without a dump {stay} in {file}: a dump that cannot be read may be of {them}")
 
 
 def _check(
