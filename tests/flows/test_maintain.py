@@ -22,13 +22,14 @@ from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.config.load import load
 from bufferhouse.errors import UsageError
 from bufferhouse.warehouse import verify
-from flows import callers
 from flows.backfill import backfill
+from flows.callers import SERVED, served
 from flows.events import FAILED_CHECK, REGRESSION, emit_regression
 from flows.fleet_report import fleet_report
 from flows.maintain import maintain
 from flows.site import site
 from tests.flows.clock import artifacts, figures, until
+from tests.flows.deployment import run_deployed
 from tests.oom.specimens import FOLDER
 from tests.warehouses import published_path
 
@@ -232,19 +233,8 @@ def test_every_parameter_is_described(call):
     assert ([], []) == (undescribed, call.parameters.required)
 
 
-@pytest.fixture
-def deployed(monkeypatch):
-    """A function that makes the flow runs of a test those of a deployment with a configuration."""
-
-    def serve(conf) -> None:
-        monkeypatch.setattr(callers, "_is_deployed", lambda: True)
-        monkeypatch.setenv(callers.SERVED, callers.served(load(conf), []))
-
-    return serve
-
-
 def test_the_target_that_a_deployment_may_choose_is_the_configured_one(
-    prefect_server, seeds_warehouse, site_of_seeds, tmp_path, monkeypatch, deployed
+    prefect_server, seeds_warehouse, site_of_seeds, tmp_path, monkeypatch
 ):
     """It lies beside the configuration, wherever `serve` was started."""
     conf = tmp_path / "bufferhouse.toml"
@@ -252,20 +242,20 @@ def test_the_target_that_a_deployment_may_choose_is_the_configured_one(
     shutil.copytree(site_of_seeds[0], tmp_path / "pages")
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    deployed(conf)
-    state = site(target="pages", return_state=True)
+    monkeypatch.setenv(SERVED, served(load(conf), []))
+    state = run_deployed(site, target="pages")
     assert ("COMPLETED", f"file://{tmp_path}/pages/index.html") == (state.type.value, state.message)
     assert 1 == len(list(tmp_path.glob("pages/history/*.html")))
     assert [] == list((tmp_path / "elsewhere").iterdir())
 
 
-def test_a_flow_run_of_another_configuration_says_what_two_machines_need(prefect_server, tmp_path, deployed):
+def test_a_flow_run_of_another_configuration_says_what_two_machines_need(prefect_server, tmp_path, monkeypatch):
     """Two that serve on one Prefect server make the same deployments, each with the path and the --set of its own."""
     conf = tmp_path / "bufferhouse.toml"
     conf.touch()
-    deployed(conf)
+    monkeypatch.setenv(SERVED, served(load(conf), []))
     choices = {"config": "/elsewhere/bufferhouse.toml"}, {"settings": ["schedule.ingest=1h"]}
-    states = [fleet_report(**choice, return_state=True) for choice in choices]
+    states = [run_deployed(fleet_report, **choice) for choice in choices]
     both = "both need the same configuration, at the same path and with the same --set (docs/schedule.md)"
     assert [("FAILED", True)] * 2 == [
         (state.type.value, state.message.endswith(f"where two machines serve on one Prefect server, {both}"))

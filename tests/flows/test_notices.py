@@ -218,7 +218,7 @@ def test_events_that_are_not_sent_yet_are_waited_for_in_silence(prefect_server, 
 def test_a_stale_source_is_told_in_units_that_fit(warehouse, tmp_path, monkeypatch):
     """A threshold of a second, or of a tenth of one, is not told in hours."""
     told = []
-    monkeypatch.setattr(events, "_emit", lambda event, name, message, **payload: told.append(message))
+    monkeypatch.setattr(events, "emit_event", lambda *_about, payload, **_more: told.append(payload["message"]))
     found = load(None, environment={})
     found.sources = [{"name": "drop", "paths": [str(tmp_path / "drop")], "stale": 0.1}]
     (file,) = write_dumps(tmp_path / "drop", [1])
@@ -244,7 +244,7 @@ def test_a_stale_source_is_told_in_units_that_fit(warehouse, tmp_path, monkeypat
 def test_what_was_refused_is_told_for_what_it_is(monkeypatch, summary, expected):
     """Messages of logs, and paths where nobody knows what is there, are not counted as dumps."""
     told = []
-    monkeypatch.setattr(events, "_emit", lambda event, name, message, **payload: told.append(message))
+    monkeypatch.setattr(events, "emit_event", lambda *_about, payload, **_more: told.append(payload["message"]))
     found = load(None, environment={"BUFFERHOUSE_THRESHOLDS__REJECTS": "1"})
     events.tell_rejects(found, {"drop": summary})
     assert [f"source drop: {expected}, more than 1"] == told

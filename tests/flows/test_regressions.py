@@ -23,6 +23,7 @@ from bufferhouse.config.load import load
 from bufferhouse.report.compare.data import read_comparison
 from tests.command_line import CHECKOUT, kill_group, start
 from tests.flows.clock import artifacts, figures
+from tests.flows.deployment import run_deployed
 from tests.ingests import ingest, write_dumps
 from tests.synthetic import Slot, dump_text, small_dump
 
@@ -147,9 +148,8 @@ def test_the_accept_file_that_a_deployment_may_choose_is_the_configured_one(
     conf = tmp_path / "bufferhouse.toml"
     conf.write_text(f"warehouse.path = '{own_warehouse}'\nregressions.accept = 'accept.toml'\n")
     (tmp_path / "accept.toml").touch()
-    monkeypatch.setattr(flows.callers, "_is_deployed", lambda: True)
     monkeypatch.setenv(flows.callers.SERVED, flows.callers.served(load(conf), []))
-    state = flows.regressions.regressions(accept="accept.toml", return_state=True)
+    state = run_deployed(flows.regressions.regressions, accept="accept.toml")
     assert "COMPLETED" == state.type.value, state.message
 
 
