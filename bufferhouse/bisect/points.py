@@ -92,7 +92,7 @@ def signature(asked: Asked) -> str:
 
 
 def _spoken(words: Sequence[str]) -> Iterator[str]:
-    """Yield the words of a command, those of shell code within one, as in `sh -c`, and these as paths below its `cd`."""
+    """Yield the words of a command, those of shell code within one (`sh -c`), and these as paths below its `cd`."""
     yield from words
     for word in words:
         inner = shlex.shlex(word, posix=True, punctuation_chars=True)

@@ -260,7 +260,7 @@ def _sides(text: str) -> list[str]:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the whole text if it is TOML, else pieces that can be read alone; each with the number of its first line."""
+    """Yield the whole text if it is TOML, else pieces that can be read alone; each with its first line number."""
     try:
         parsed(text)
     except NoToml:
