@@ -88,7 +88,7 @@ class Plan:
 
     @cached_property
     def fixed(self) -> dict[int, int]:
-        """The bytes of the allocations outside the arena, on demand: there may be thousands, and few edits need them."""
+        """The bytes of the allocations outside the arena, on demand: there may be thousands, few edits need them."""
         return self.space.fixed.copy()
 
     @cached_property
