@@ -23,7 +23,11 @@ _LARGEST_GRAPH = "1 GiB"  # a batch is part of its task, and Dask warns of tasks
 
 @step(name="parse on Dask", task_run_name="parse batch {number} on Dask")
 def parse(number: int, work: Held, version: str) -> Held:
-    """Parse and tabulate the new contents of one batch, on a worker of a Dask cluster."""
+    """Parse and tabulate the new contents of one batch, on a worker of a Dask cluster.
+
+    Raises:
+        UsageError: the worker has another version of bufferhouse.
+    """
     if version != __version__:
         raise UsageError(
             f"expected bufferhouse {version} on a worker of the Dask cluster, as in the flow run, found {__version__}; "

@@ -122,6 +122,9 @@ def compare(
     """Return the comparison of two runs, and those with earlier runs for programs that the run before lacks.
 
     Runs are given by their ids, because a folder may call its run `latest`, a word that means another run.
+
+    Raises:
+        UsageError: one of the runs was removed meanwhile.
     """
     with opened(address_of(warehouse), wait_seconds) as (con, name, note):
         told = {"warehouse": name, "note": note, "metric": metric}

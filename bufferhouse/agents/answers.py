@@ -64,7 +64,11 @@ def describe_mart(place: Address, limits: Limits, name: str | None = None) -> Fo
 
 
 def ask(place: Address, limits: Limits, name: str | None = None, parameters: dict[str, Any] | None = None) -> Found:
-    """Return the answer to a question of the cookbook, as `bufferhouse query --ask`; without a name all questions."""
+    """Return the answer to a question of the cookbook, as `bufferhouse query --ask`; without a name all questions.
+
+    Raises:
+        UsageError: the question is not known, or there are parameters without a question.
+    """
     if name is None:
         if parameters:
             raise UsageError("parameters: expected the name of a question with them; without it all are listed")

@@ -34,7 +34,11 @@ def identifier(name: str) -> str:
 
 
 def literal(value: Value) -> str:
-    """Return a value as a literal of SQL; a datetime must have a zone."""
+    """Return a value as a literal of SQL.
+
+    Raises:
+        ValueError: a datetime has no zone.
+    """
     if value is None:
         return "NULL"
     if isinstance(value, str):

@@ -53,6 +53,7 @@ def load_claimed(warehouse: Warehouse, parsed: ParsedBatch, load: Callable[[Pars
     others have taken over, and is then loaded without the contents that are known by that time.
 
     Raises:
+        UsageError: another process removed contents that this batch repeats.
         WarehouseBusy: as `patiently`.
     """
     claims = warehouse.claims
