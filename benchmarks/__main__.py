@@ -73,7 +73,7 @@ def _where(seconds: float) -> str:
 def placed(page: str, title: str, section: str) -> str:
     """Return a page with a section in the place of the one with the same title, or where `PARTS` has it.
 
-    Of what is no part any more nothing stays.
+    Sections that are no longer parts are left out.
     """
     head, *found = page.split("\n## ")
     sections = {text.split("\n", 1)[0]: f"## {text.rstrip()}\n" for text in found}

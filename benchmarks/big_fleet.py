@@ -1,4 +1,4 @@
-"""A fleet as large as one likes, made of real dumps: programs × runs observations, a tenth of them other contents.
+"""A fleet of any size, made of real dumps: programs × runs observations, and a tenth as many contents.
 
 Every program is a dump of the fleet that is here, read, changed and rendered anew: its name has a number, and every
 ten runs its largest arena grows, each program at its own time. So a run has every program, and a tenth of its dumps are
@@ -22,7 +22,7 @@ _MOST_BYTES = 100_000  # of a real dump; a few larger ones would decide how long
 
 
 def bases(count: int) -> list[Dump]:
-    """Return so many real dumps, of the fleet that is here: each another as far as there are enough."""
+    """Return so many real dumps, of the fleet that is here: all different if there are enough."""
     archives = sorted((CORPUS / "fleet").glob("*.tar.gz")) if CORPUS.is_dir() else []
     files = [
         files["combined"]

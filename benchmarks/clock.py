@@ -1,13 +1,13 @@
-"""What a pass costs that finds nothing, and what Prefect adds to one.
+"""What a pass that finds nothing new costs, and what Prefect adds to it.
 
-*Known files*: a pass over a folder of 100,000 files that are known, beside a bare walk that asks each file for its size
-and time; and how many files were opened, as the interpreter's own audit hook hears it.
+*Known files*: a pass over a folder of 100,000 known files, beside a bare walk that reads the size and time of each
+file; and how many files were opened, counted by an audit hook of the interpreter.
 
 *Prefect*: `bufferhouse serve` with its own server on loopback. CPU seconds of the server, of the serving process and of
-the flow runs, less those of an idle stretch of the same length, and less those of the same pass without Prefect, in a
-new process each. Tasks are those of the flows with nothing in them; a batch has two, to parse and to load. The server
-stores the states of task runs in batches: one by one, as it does unless told otherwise, they made a task 2.5 times as
-dear. Other work on the machine makes CPU seconds longer, up to twice where it shares the cores' halves.
+the flow runs, without those of an idle time of the same length. The fixed cost is their sum without the CPU seconds of
+the same pass in a new process without Prefect. Tasks are those of the flows without any work; a batch has two, to parse
+and to load. The server stores the states of task runs in batches: one by one, as by default, a task costs 2.5 times as
+much. Other work on the machine adds CPU seconds, up to twice as many if it runs on the same cores.
 """
 
 import json

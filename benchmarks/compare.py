@@ -1,9 +1,9 @@
 """How long two runs of many programs take to compare.
 
-The runs are two releases of jaxlib with about 90 programs each, copied so often that there are 552 programs: every copy
-has a name and a content of its own. The comparison runs on an open connection; a figure is the median of the turns, by
-the clock on the wall and in seconds of the processor. *Command* is `bufferhouse compare` from its start to its end, in
-a process of its own.
+The runs are two releases of jaxlib with about 90 programs each. They are copied until there are 552 programs; every
+copy has its own name and content. The comparison runs on an open connection; a figure is the median of the turns, by
+the clock and in seconds of the processor. *Command* is `bufferhouse compare` from its start to its end, in a process of
+its own.
 """
 
 import os

@@ -1,10 +1,10 @@
-"""What no ingest of these dumps goes below, however its work is arranged: hashing, reading them, and DuckDB's part.
+"""The least time that an ingest of these dumps needs, however its work is arranged: hashing, reading, DuckDB's part.
 
-*Hashing* is the bare loop that reads the bytes of all files and hashes them, in one process as they are one list.
-*Reading* is the reader alone, from dumps to columns with all its proofs, the native one where it is built: no hash,
+*Hashing* is the bare loop that reads the bytes of all files and hashes them, in one process because they are one list.
+*Reading* is the reader alone, from dumps to columns with all its proofs, the native one if it is built: no hash,
 no shapes, no frames, no tables. It is shared among the cores, a dump to each. *Loading* is what comes after the frames,
-nearly all of it statements of DuckDB: its tables, models, checks and the commit. A target beyond both together needs
-another reader, other models or another database.
+nearly all of it statements of DuckDB: its tables, models, checks and the commit. A target below the sum of the three
+needs another reader, other models or another database.
 """
 
 import hashlib

@@ -1,16 +1,15 @@
 """What a lake costs beside a file: loading with 1, 2 and 4 workers, its files, and queries.
 
-A real PostgreSQL and a real S3 server (moto, one Python process) on the loopback. Each worker is a process that
-ingests its share of the runs, 250 contents at a time; the runs repeat each other's contents, so that workers
-meet. Seconds of workers, PostgreSQL and S3 server are those of the processor, from the moment all workers have opened
-the lake. *Its turn* is how long a worker holds the commit lock, by the clock on the wall: this is the serial part,
-everything else goes on in parallel. *Waited* is how long workers stood before it, all together. *Met another* counts
-the commits that DuckLake had to try again because another one came between, *without the lock* those of the same
-ingest where commits do not take turns.
+PostgreSQL and an S3 server (moto, one Python process) run on the same machine. Each worker is a process that ingests
+its share of the runs, 250 contents at a time; the runs repeat each other's contents, so workers find the same contents.
+Seconds of workers, PostgreSQL and S3 server are those of the processor, from the moment when all workers have opened
+the lake. *Its turn* is how long a worker holds the commit lock, by the clock: this is the serial part; everything else
+runs in parallel. *Waited* is how long all workers together waited for the lock. *Met another* counts the commits that
+DuckLake had to try again because another commit came first. *Without the lock* is the same ingest without turns to
+commit.
 
-Queries are asked of one snapshot by an open connection, without the time to open it, which stands beside; a figure is
-the least processor time of the turns. The S3 server is many times slower than a real one, and its time is not in the
-figures.
+Queries read one snapshot on an open connection; the time to open it is a row of its own. A figure is the least
+processor time of the turns. The time of the S3 server, which is many times slower than a real one, is not in it.
 """
 
 import json
@@ -126,7 +125,7 @@ def loaded(lake: LakeAddress, shares: list[list[Path]], postgres: Postgres, buck
 
 
 def attempts_of(lake: LakeAddress) -> int:
-    """Return how often a snapshot of a lake was tried to be written since its first writer came."""
+    """Return how many attempts to write a snapshot a lake has seen since its first writer came."""
     import psycopg
 
     with psycopg.connect(lake.connection_string) as con:

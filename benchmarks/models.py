@@ -1,9 +1,9 @@
 """How fast marts answer over a fleet, and what models and checks cost while it is ingested.
 
 Every mart is asked for all its rows of one run, the one with the most dumps, and of one program, the one with the most
-runs; a figure is the median of the turns by the clock on the wall, rows fetched. A mart whose rows belong to no run or
-program is asked for the dumps that were seen of it. Below stands what models and checks took of an ingest of the same
-fleet, in seconds of the processor.
+runs. A figure is the median of the turns by the clock, with all rows fetched. A mart without a column for the run or
+the program is asked for the dumps that were seen of it. The line below the table says how much of an ingest of the same
+fleet models and checks take, in seconds of the processor.
 """
 
 import contextlib

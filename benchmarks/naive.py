@@ -2,7 +2,7 @@
 
 Each file is opened, decoded and read by `lean_reader`, one pattern a line; its tuples go into lists, and every so often
 the lists become Arrow tables and are inserted into a DuckDB file. No hash, no shapes, no validation, no models, no
-checks, no rejects, no second thought for a content that was there before: every file is read as if it were new.
+checks, no rejects, no look for repeats: every file is read as if it were new.
 """
 
 import os

@@ -1,9 +1,9 @@
 """The plain reader: line by line, the patterns of a section tried in turn, a dict per row, every column filled.
 
-What one writes to have all that a dump says: named groups, numbers as int, and what the project's own tables have
+It is a simple reader that fills every column: named groups, numbers as int, and what the project's own tables have
 beside the printed words: opcode, operands and metadata of each instruction, element type, dimensions, layout, tiles and
-bytes of each shape. It knows the dialects D2 to D12 as far as `lean_reader` does, checks nothing but that every line is
-known, and interns nothing. Shapes and instruction texts are looked into once each, as anybody would.
+bytes of each shape. It knows the dialects D2 to D12 as far as `lean_reader` does, checks only that every line is
+known, and interns nothing. It parses each distinct shape and instruction text once.
 """
 
 import re

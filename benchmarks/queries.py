@@ -1,7 +1,7 @@
 """How fast the questions of the cookbook answer over a fleet.
 
-Every question of `sql/queries` is asked with its defaults, as `query --ask` asks it, on a connection that is open; a
-figure is the median of the turns in seconds of the processor, all threads together, all rows fetched.
+Every question of `sql/queries` is asked with its defaults, as `query --ask` does, on an open connection. A figure is
+the median of the turns in seconds of the processor, of all threads together, with all rows fetched.
 """
 
 import tempfile

@@ -1,9 +1,9 @@
 """How fast dumps are ingested, beside the naive ingest and a bare loop that reads and hashes.
 
-In this process after its imports, from the page cache, turn by turn with the reference (`benchmarks/naive.py`,
-`hash_files`). Seconds are by the clock on the wall and, in parentheses, of the processor; a ratio is the median of
-those of the turns. Where other jobs keep the cores busy the clock is late, for whoever uses both cores more than for
-others: then look at the figures in parentheses.
+In this process after its imports, from the page cache, in turns with the reference (`benchmarks/naive.py`,
+`hash_files`). Seconds are by the clock and, in parentheses, of the processor; a ratio is the median of those of the
+turns. If other jobs keep the cores busy, the clock shows too much, most of all for work on both cores: then look at the
+figures in parentheses.
 """
 
 import shutil
@@ -37,7 +37,7 @@ WHERE FALSE
 
 
 class Fresh:
-    """Names of database files that are not there yet, each another; what lay at the one before is gone."""
+    """Names of database files that do not exist yet, a new one for each call, which removes the file of the last."""
 
     def __init__(self, scratch: Path) -> None:
         self.folder = Path(tempfile.mkdtemp(dir=scratch))

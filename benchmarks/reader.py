@@ -1,13 +1,13 @@
 """How fast dumps become columns, beside two line-by-line readers and `wc -l` of the same bytes.
 
-All run in this process, turn by turn; a figure is the least processor time of the turns, because the machine may be
-busy (for `wc -l` it is the time that passed).
+All run in one process, in turns; a figure is the least processor time of the turns, because the machine may be busy
+(for `wc -l` it is the time by the clock).
 
 * *ours*: `dump.parse`, `dump.instruction_text` and `shape.parse_shape`: every column of every table, as lists, and the
   proof that no byte was skipped, all in Python; *frames* is what an ingest makes, a Polars frame of each table with
-  names interned, by the native reader where it is built.
-* *plain* (`benchmarks/plain_reader.py`): one pattern after the other on each line, a dict per row, the same columns,
-  nothing checked but that each line is known.
+  interned names, with the native reader if it is built.
+* *plain* (`benchmarks/plain_reader.py`): tries one pattern after the other on each line, makes a dict per row, fills
+  the same columns, and checks only that each line is known.
 * *lean* (`benchmarks/lean_reader.py`): a state machine that knows which pattern is next, and fills half of the columns:
   nothing of shapes, and of instruction texts only opcode and op_name.
 """

@@ -1,10 +1,10 @@
-"""What reports cost: of a wide fleet, of the fleet that is here, and of a large dump.
+"""What reports cost: of a wide fleet, of a fleet of real dumps, and of a large dump.
 
-The *wide fleet* has 500 programs in 100 runs (`benchmarks/wide_fleet.py`), five sixths of its 50,000 files repeats.
+The *wide fleet* has 500 programs in 100 runs (`benchmarks/wide_fleet.py`); four fifths of its 50,000 files are repeats.
 Each report is a process of its own, imports and writing the page included. Seconds are those of the processor, user and
-system, and by the clock on the wall, which other work on the machine makes longer: of the turns the one that took the
-processor least. *First use* finds the script of the charts nowhere and puts it together, which `make install` does once
-for all.
+system, and in parentheses those by the clock, which other work on the machine makes longer. They are of the turn that
+took the fewest seconds of the processor. At the *first use* the script of the charts is missing and is bundled first;
+`make install` does this once and for all.
 """
 
 import os

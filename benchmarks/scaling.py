@@ -1,8 +1,8 @@
 """How an ingest and the answers grow with the fleet: 1,000 to 1,000,000 observations of a tenth as many contents.
 
-The fleets are those of `benchmarks/big_fleet.py`, each ingested cold by a process of its own: seconds after its
-imports, by the clock and of the processor, and peak memory of the process. Memory grows until
-the large tables have a full row group (122,880 rows), which DuckDB compresses as a whole in a commit, and no further.
+The fleets are those of `benchmarks/big_fleet.py`. A process of its own ingests each of them cold: seconds after its
+imports, by the clock and of the processor, and peak memory of the process. Memory grows until the large tables have a
+full row group (122,880 rows), which DuckDB compresses as a whole in a commit.
 """
 
 import json

@@ -1,14 +1,14 @@
 """What the files beside dumps cost an ingest: protos, module texts and options of the compilation.
 
-About a hundred small programs of three compilers (33 KB of text each, a proto and a module text of 29 KB each) with all
-their siblings: each program as it is, and nine times with an instruction of another name in all of its files, as far as
-one can be called otherwise, so that contents are distinct. Options are equal within a compiler, and tables of stack
-frames within a program, as in a run and where a program is compiled anew. The texts alone are ingested turn by turn
-with them, each time into a new warehouse. *Ratio* is the median of the ratios of the turns.
+The input is about a hundred small programs of three compilers (33 KB of text each, a proto and a module text of 29 KB
+each) with all their siblings: each program as it is, and up to nine copies in which one instruction has another name in
+all files, so that contents are distinct. Options are equal within a compiler, as in a run; tables of stack frames are
+equal within a program, as if it were compiled again. Ingests with siblings and without take turns, each into a new
+warehouse. *Ratio* is the median of the ratios of the turns.
 
-An ingest with all siblings may take 1.3 times as long as one without. With a thousand small contents it takes longer:
-of the 0.8 ms that the siblings of one take, half goes to Python, which asks the decoded proto for its fields one by
-one, and the rest to four files more that are opened, the rows that are stored, and the comparison with the text.
+The target is 1.3 times the time of an ingest without siblings. A thousand small contents miss it: the siblings of one
+take 0.8 ms. Half of that goes to Python, which reads the fields of the decoded proto one by one, and the rest to
+opening four more files, storing their rows, and comparing them with the text.
 """
 
 import re
@@ -54,7 +54,7 @@ def programs() -> Iterator[tuple[str, str, Files]]:
 
 
 def varied(files: Mapping[str, bytes], number: int) -> Files | None:
-    """Return the files with an instruction called otherwise; None where no name of the text stands in the proto."""
+    """Return the files with another name of an instruction; None if no name of the text stands in the proto."""
     names = [name for name in _NAME.findall(files[_DUMP]) if files[_PROTO].count(name) > 1]
     if not number or not names:
         return None if number else dict(files)

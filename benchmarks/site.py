@@ -1,9 +1,9 @@
 """What a site costs: the first build, one with a new run, one with nothing new, and how large its pages are.
 
-The fleets are those of the reports: 14,603 files of 40 runs, and 500 programs in 100 runs, of which the last comes
+The fleets are those of the reports: 14,603 files of 40 runs, and 500 programs in 100 runs, of which the last is added
 alone. Each build is a process of its own, imports included: seconds of the processor, user and system, and by the
 clock. *First picture* is the largest contentful paint of the index and of the largest program page in headless
-Chromium, from the disk.
+Chromium, loaded from disk.
 """
 
 import os

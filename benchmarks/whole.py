@@ -1,12 +1,13 @@
 """What bufferhouse costs, beside a reference in the same run, and what it may cost.
 
 *Naive* is what a good engineer writes in a day (`benchmarks/naive.py`): a reader that goes line by line with regexes,
-then Arrow into DuckDB; no hash, no shapes, no validation, no models, no checks, no repeats recognised. *Hash* is a bare
-Python loop that reads and SHA-256s the same files, *text* the bytes of the distinct dumps. All are in the same process
-after its imports, from the page cache, turn by turn with ours; only start-up, memory and growing fleets are measured in
+then Arrow into DuckDB; no hash, no shapes, no validation, no models, no checks, no look for repeats. *Hash* is a bare
+Python loop that reads and SHA-256s the same files, *text* the bytes of the distinct dumps. All run in the same process
+after its imports, from the page cache, in turns with ours; only start-up, memory and growing fleets are measured in
 processes of their own. Figures are medians of the turns: seconds by the clock, and in parentheses those of the
-processor, all processes together. A target is judged by the clock, but for start-up; where other jobs keep the cores
-busy the clock is late, for what uses both cores more than for the rest, and the figures in parentheses say more.
+processor, all processes together. A target is judged by the clock; that of start-up by the processor. If other jobs
+keep the cores busy, the clock shows too much, most of all for work on both cores: then compare the figures in
+parentheses.
 """
 
 import os

@@ -43,16 +43,16 @@ TEXT_KEYS = (
 INTEGER_KEYS = ("device_memory_bytes", "device_count")
 KEYS = (*TEXT_KEYS, *INTEGER_KEYS, "labels")
 
-# Every job calls its directory one of these, so the parent is what tells two runs apart.
+# Many jobs name their directory like this, so only the parent distinguishes two runs.
 GENERIC_NAMES = frozenset({"xla_dump", "xla_dumps", "dump", "dumps", "hlo", "tmp", "temp", "out", "output"})
 
 
 def write_run_json(directory: str | os.PathLike[str], *, ask_jax: bool = True, **overrides: Any) -> Path:
     """Write `directory/run.json` and return its path; the directory is made if it is missing.
 
-    `overrides` replaces any key of `KEYS`, and None leaves it out; any other key is a `TypeError`.
-    `labels` are added to those found, the versions of jax, jaxlib and libtpu.
-    What cannot be found out is left out: a missing library, device or git repository is never an error.
+    `overrides` replace keys of `KEYS`, and None leaves one out; any other key is a `TypeError`.
+    `labels` are added to those that are found: the versions of jax, jaxlib and libtpu.
+    Facts that cannot be found are left out: a missing library, device or git repository is never an error.
     An existing `run.json` is replaced in one step, so a reader never sees half of one.
     """
     unknown = sorted(set(overrides) - set(KEYS))

@@ -9,10 +9,10 @@ from typing import Any
 from bufferhouse import redaction
 from bufferhouse.errors import EXPECTED
 
-# Before Prefect reads them: nothing leaves the machine, a slow machine may take its time to start a server, and a
-# request is tried again for four minutes while the server is away, so that no flow run fails that has begun. A server
-# we start stores the states of task runs once a second: one transaction for each was most of what a task cost. No web
-# page may ask a server that Prefect starts for a flow run without one.
+# Set before Prefect reads them: no telemetry leaves the machine; a slow machine gets more time to start a server; a
+# request is tried again for four minutes while the server is away, so that a flow run that has begun does not fail. A
+# server that we start stores the states of task runs once a second: one transaction for each was most of the cost of a
+# task. No web page may use a temporary server that Prefect starts for a flow run.
 NO_PAGES = "http://127.0.0.1"
 for _name, _value in {
     "DO_NOT_TRACK": "1",
@@ -27,15 +27,15 @@ for _name, _value in {
     os.environ.setdefault(_name, _value)
 
 
-# Prefect's server logs the address of a web hook that refuses a message; what stands behind its host is a secret.
+# Prefect's server logs the address of a web hook that refuses a message; the part after its host is a secret.
 _ADDRESS = re.compile(r"( for url '\w+://[^/'?#]*)[^']*")
 
 
 def _told(*words: Any, **facts: Any) -> logging.LogRecord:
-    """Return a record of a log; those of Prefect's loggers, ours among them, tell no secret, tracebacks included.
+    """Return a log record; records of Prefect's loggers, which include ours, and their tracebacks hold no secret.
 
-    Of a flow run that failed with a reason they tell the reason: a worker of Prefect logs each as an unexpected
-    exception, with a traceback.
+    If a flow run failed with an expected error, the record has only its message: a worker of Prefect would log each as
+    an unexpected exception, with a traceback.
     """
     record = _made(*words, **facts)
     if record.name.startswith("prefect"):

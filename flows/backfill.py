@@ -1,4 +1,4 @@
-"""The flow `backfill`: parse again, or build again, what is in the warehouse, by run or by date."""
+"""The flow `backfill`: parse or build again the dumps in the warehouse, by run or by date."""
 
 import time
 from datetime import UTC, datetime
@@ -26,7 +26,7 @@ def reparse(writer: Held, dump_ids: Held, progress: Held) -> Held:
 
 @step(name="rebuild")
 def rebuild(writer: Held, dump_ids: Held, progress: Held) -> Held:
-    """Compute the rows of the incremental models anew for some dumps; the models were built on opening."""
+    """Compute the rows of the incremental models again for some dumps; changed models were built on opening."""
     return Held(again.Reparsed(again.rebuild(writer.value, dump_ids.value, progress=progress.value.reach)))
 
 
@@ -53,12 +53,12 @@ def backfill(
         runs: Only dumps that these runs have seen; else of all runs.
         since: Only dumps of runs that started at this moment or later.
         until: Only dumps of runs that started before this moment.
-        every: Parse again also what this version of the parser has parsed.
+        every: Also parse again the dumps that this version of the parser has parsed.
         warehouse: The warehouse, file or lake; else as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb.
         publish_copy: Publish a copy for readers at the end; else as configured, else yes.
         wait_seconds: How long to wait for another writer; else as configured, else 300.
         config: The configuration; else $BUFFERHOUSE_CONFIG, else bufferhouse.toml in the working directory, if any.
-        settings: Values that take the place of configured ones, such as warehouse.wait=1h.
+        settings: Values that replace configured ones, such as warehouse.wait=1h.
     """
     started = time.monotonic()
     try:

@@ -1,7 +1,7 @@
-"""What whoever starts a flow run of a deployment may choose: figures and names, and no place that is not configured.
+"""What a flow run of a deployment may choose: figures and names, but no place that is not configured.
 
-A caller in Python or on the command line may choose everything: it is the user of the machine. What comes to a process
-by Prefect's server comes from whoever may talk to that.
+A caller in Python or on the command line may choose everything, because it is the user of the machine. Parameters that
+come through Prefect's server come from anybody who may use that server.
 """
 
 import json
@@ -18,7 +18,7 @@ from bufferhouse.errors import UsageError
 from bufferhouse.warehouse.address import Address, address_of
 
 SERVED = "BUFFERHOUSE_SERVED"  # a variable: the configuration that is served, and what was set over it
-# Values that are neither a place nor an address, and cost no more than a pass that is configured.
+# Values that are neither a place nor an address, and cost no more than a configured pass.
 _FREE = {
     *("warehouse.wait", "warehouse.publish", "report.history", "regressions.limit", "regressions.metric"),
     *(f"thresholds.{key}" for key in ("failing_share", "rejects", "stale", "failed_check")),
@@ -39,7 +39,7 @@ class Chosen(NamedTuple):
 
 
 def served(conf: Config, settings: Sequence[str]) -> str:
-    """Return what flow runs of a configuration are held to, as the variable SERVED takes it."""
+    """Return the value of the variable SERVED, to which flow runs of a configuration are held."""
     return json.dumps({"config": conf.path and str(Path(conf.path).absolute()), "settings": list(settings)})
 
 
@@ -52,10 +52,10 @@ def chosen(
     workers: int | None = None,
     **places: str | None,
 ) -> Chosen:
-    """Return what a flow run works with; `places` are other parameters that name one.
+    """Return configuration and warehouse of a flow run; `places` are other parameters that name a place.
 
     Raises:
-        UsageError: it cannot be carried out, or is not for the one who started it to choose.
+        UsageError: a parameter is wrong, or the caller may not choose it.
     """
     settings = list(settings or ())
     if not _is_deployed():
@@ -66,7 +66,7 @@ def chosen(
         raise _refused("config", held["config"], config, _OTHER_MACHINE)
     more = [one for one in settings if one not in held["settings"]]
     for one in more:
-        if (key := one.partition("=")[0]).lower() not in _FREE:  # what stands behind it may be a secret
+        if (key := one.partition("=")[0]).lower() not in _FREE:  # the value may be a secret, so only the key is shown
             raise _refused("settings", f"one of {', '.join(sorted(_FREE))}", key, _OTHER_MACHINE)
     conf = configuration.load(configuration.find(held["config"]), flags=[*held["settings"], *more])
     path = address_of(warehouse) if warehouse else conf.warehouse
@@ -85,7 +85,7 @@ def chosen(
 
 
 def place(conf: Config, given: str) -> str:
-    """Return a place that a call names: that of a deployment is a configured one, and relative to the configuration."""
+    """Return a place that a call names; in a deployment it is a configured one, relative to the configuration."""
     return conf.place(given) if _is_deployed() else given
 
 
@@ -100,7 +100,7 @@ def _refused(name: str, expected: object, found: object, way_out: str = "") -> U
 
 
 def _roots(conf: Config) -> Iterable[str]:
-    """Yield the folders, buckets and archives of the configured sources; of a glob, what stands before it."""
+    """Yield the folders, buckets and archives of the configured sources; for a glob, the path before it."""
     for source in conf.sources:
         for path in map(conf.place, source["paths"]):
             parts = path.split("/")

@@ -1,6 +1,6 @@
-"""Alerts as Prefect events, one function an event; no flow run fails or waits for one.
+"""Alerts as Prefect events, one function for each event; no flow run fails because of one, or waits for it.
 
-Each says in `payload.message` what happened, in a sentence. Its resource is event and source, check or run together.
+Each says in `payload.message` what happened, in a sentence. Its resource is the event with the source, check or run.
 Its label MATTER says what it is about, so that an automation can be quiet for hours about one matter of a deployment
 (docs/operations.md).
 """
@@ -32,13 +32,13 @@ REGRESSION = "bufferhouse.regression"
 LOST_DONATION = "bufferhouse.lost-donation"
 FAILED_RUN = "bufferhouse.failed-run"
 MATTER = "bufferhouse-matter"  # a label of an event's resource
-_SHOWN = 20  # of a list: an event is news, the warehouse has the rest
+_SHOWN = 20  # items of a list: the warehouse has the others
 
 
 def emit_regression(run: str, before: str, message: str, regressions: Sequence[Mapping[str, Any]]) -> None:
-    """Emit that programs of a run take more memory than in the run before; one mapping a program and memory space.
+    """Emit that programs of a run take more memory than in the run before; a mapping for each program and memory space.
 
-    Each has `program_id` and `memory_space`; their values must be what JSON knows.
+    Each has `program_id` and `memory_space`; values must be of types that JSON has.
     """
     shown = [dict(one) for one in regressions[:_SHOWN]]
     matter = _matter(REGRESSION, run, before, sorted((one["program_id"], one["memory_space"]) for one in regressions))
@@ -46,10 +46,10 @@ def emit_regression(run: str, before: str, message: str, regressions: Sequence[M
 
 
 def emit_lost_donations(run: str, before: str, message: str, donations: Sequence[Mapping[str, Any]]) -> None:
-    """Emit that donations which the run before took are lost in a run; one mapping a parameter, the largest first.
+    """Emit that donations which the run before took are lost in a run; a mapping for each parameter, the largest first.
 
-    Each has `program`, `program_id`, `parameter`, `shape`, `bytes`, `memory_space` and `reason`, None where no file
-    beside the dump tells why.
+    Each has `program`, `program_id`, `parameter`, `shape`, `bytes`, `memory_space` and `reason`, which is None if no
+    file beside the dump gives one.
     """
     shown = [dict(one) for one in donations[:_SHOWN]]
     lost_bytes = sum(one["bytes"] for one in donations)
@@ -93,7 +93,7 @@ def tell_stale(con: duckdb.DuckDBPyConnection, conf: Config, names: Iterable[str
 
 
 def tell_checks(conf: Config, results: Iterable[CheckResult]) -> None:
-    """Emit an event for each check that found offenders and is as severe as `thresholds.failed_check`."""
+    """Emit an event for each check that found offenders and is at least as severe as `thresholds.failed_check`."""
     wanted = {"error": ("error",), "warn": ("error", "warn"), None: ()}[conf["thresholds"]["failed_check"]]
     for one in results:
         if not (one.offender_count and one.severity in wanted):
@@ -106,18 +106,18 @@ def tell_checks(conf: Config, results: Iterable[CheckResult]) -> None:
 
 
 def tell_failed(flow: Flow, flow_run: FlowRun, state: State) -> None:
-    """Emit that a flow run failed or crashed; what Prefect calls where one does, its arguments by these names.
+    """Emit that a flow run failed or crashed; Prefect calls this, with arguments of these names.
 
-    Prefect emits an event of its own, too, but looks at it only after the event of the state before, for which it waits
-    15 minutes. Of states that it schedules there is no event, and they are waited for where they are less than five
-    minutes old: all flow runs of the first minutes after a start.
+    Prefect emits its own event, too, but handles it only after the event of the state before, for which it waits up to
+    15 minutes. Scheduled states have no event, and Prefect waits for it if the state is less than five minutes old:
+    that concerns all flow runs of the first minutes after a start.
     """
     reason = redacted(state.message or "no reason is known")
-    # Without a matter a crash is one with Prefect's own event of it, which comes where nobody is left to call this.
+    # Without a matter a crash counts as Prefect's own event of it, which also comes if no process could call this.
     verb, matter = "crashed", ""
     if not state.is_crashed():
         verb, matter = "failed", _matter(FAILED_RUN, flow.name, reason)
-    # A process that was killed is told of by the one that started it, whose context has no flow run.
+    # If a process was killed, its parent reports that, and the parent's context has no flow run.
     related = [{"prefect.resource.id": f"prefect.tag.{tag}", "prefect.resource.role": "tag"} for tag in flow_run.tags]
     known = {"flow-run": flow_run.id, "flow": flow_run.flow_id, "deployment": flow_run.deployment_id}
     related += [
@@ -131,14 +131,14 @@ def tell_failed(flow: Flow, flow_run: FlowRun, state: State) -> None:
 
 
 def _matter(event: str, name: str, *said: object) -> str:
-    """Return the matter of an event that says another thing of the same name: it is told beside what was told before.
+    """Return the matter of an event, which also depends on what it says: another fact of the same name is sent, too.
 
-    So it is with a run that is compared with two runs before it, or whose dumps came in two passes.
+    For example, a run may be compared with two runs before it, or its dumps may come in two passes.
     """
     return f"{event}.{name}.{hashlib.sha256(' '.join(map(str, said)).encode()).hexdigest()[:16]}"
 
 
-# What a flow takes so that its failures are told.
+# The options of a flow that make it report its failures.
 TOLD = {"on_failure": [tell_failed], "on_crashed": [tell_failed]}
 
 
@@ -152,7 +152,7 @@ def _emit(
     **payload: Any,
 ) -> None:
     """Hand an event to Prefect's own thread, which sends it with flow run, deployment and tags as related resources."""
-    # The resource names the event, too: an automation that is quiet about a stale source still hears of its rejects.
+    # The resource names the event, too: an automation that is quiet about a stale source still reports its rejects.
     number = f"{event}.{name}"
     about = number if matter is None else matter
     labels = {"prefect.resource.id": number, "prefect.resource.name": name, MATTER: about}

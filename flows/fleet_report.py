@@ -33,7 +33,7 @@ def fleet_report(
         url: Where people see the target, for links; else as configured.
         wait_seconds: How long to wait for a writer, where there is no published copy; else as configured, else 300.
         config: The configuration; else $BUFFERHOUSE_CONFIG, else bufferhouse.toml in the working directory, if any.
-        settings: Values that take the place of configured ones, such as report.history=false.
+        settings: Values that replace configured ones, such as report.history=false.
     """
     chosen = (warehouse, target, history, url, wait_seconds, config, settings)
     return brought_up_to_date(*chosen, key="fleet-report", shown=TRENDS)

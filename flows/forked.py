@@ -1,4 +1,4 @@
-"""Flow runs as forks of a process that has imported Prefect: what Prefect has no setting for (decision 0022).
+"""Flow runs as forks of a process that has imported Prefect, for which Prefect has no setting (decision 0022).
 
 Prefect spawns a new Python for each flow run, which imports Prefect and the main module of its parent again: seconds of
 work for a pass of milliseconds. Here `multiprocessing` is replaced in the one module of Prefect that starts flow runs.
@@ -28,9 +28,9 @@ _MOST_BYTES = 103 - 32
 
 @contextmanager
 def flow_runs_forked() -> Iterator[None]:
-    """Start flow runs as forks of a process that has imported Prefect, and nothing that has threads.
+    """Start flow runs as forks of a process that has imported Prefect, and no library that starts threads.
 
-    Each is still a process of its own, that can be cancelled or die alone.
+    Each is still a process of its own that can be canceled or die alone.
     """
     _make_folder_of_sockets()
     context = _Context()
@@ -54,10 +54,10 @@ def flow_runs_forked() -> Iterator[None]:
 
 
 def _end_flow_runs() -> None:
-    """End the flow runs that live on, as Prefect ends one that is cancelled.
+    """End the flow runs that still run, as Prefect ends a canceled one.
 
-    Python would wait for them at its end, when the server that they report to is gone: each goes on without it for
-    minutes. Prefect's runner forgets them where it is ended itself.
+    Otherwise Python would wait for them at its end. By then the server that they report to is gone, and each would
+    continue without it for minutes. Prefect's runner does not end them if it is ended itself.
     """
     running = [one for one in multiprocessing.active_children() if isinstance(one, _Process)]
     for process in running:
@@ -68,7 +68,7 @@ def _end_flow_runs() -> None:
 
 
 def _make_folder_of_sockets() -> None:
-    """Let it lie in /tmp where the path of the folder for temporary files leaves no room for it."""
+    """Make the folder of sockets, in /tmp if the path of the folder for temporary files is too long for a socket."""
     before = tempfile.tempdir
     if len(os.fsencode(tempfile.gettempdir())) > _MOST_BYTES:
         tempfile.tempdir = "/tmp"
@@ -91,7 +91,7 @@ class _Context(ForkServerContext):
 
 @contextmanager
 def _main_module_hidden() -> Iterator[None]:
-    """Let a process that is started meanwhile find a main module without a name, which it need not import."""
+    """Show processes that are started inside an empty main module, which they need not import."""
     with _lock:
         own = sys.modules["__main__"]
         sys.modules["__main__"] = ModuleType("__main__")

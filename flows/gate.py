@@ -1,8 +1,8 @@
 """Prefect's server behind a gate: `python -m flows.gate --host 127.0.0.1 --port 4200 [--name NAME…]`.
 
-Prefect answers whoever knows the authentication string, under any name and to any web page. The gate lets through only
-requests that were sent to a name of this machine, so that no foreign name can be pointed at it (DNS rebinding), and of
-those that a web page sent only what pages of the allowed origins sent (PREFECT_SERVER_CORS_ALLOWED_ORIGINS).
+Prefect answers everybody who knows the authentication string, under any host name and for any web page. The gate lets
+through only requests to a name of this machine, so that no foreign name can be pointed at it (DNS rebinding). Requests
+from web pages must come from pages of the allowed origins (PREFECT_SERVER_CORS_ALLOWED_ORIGINS).
 """
 
 import argparse
@@ -25,7 +25,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 def origins(port: int) -> str:
-    """Return the pages that may ask a server of ours, as Prefect's setting takes them: its own dashboard."""
+    """Return the origins of the pages that may use a server of ours, as Prefect's setting: its own dashboard."""
     return ",".join(f"http://{name}:{port}" for name in LOOPBACK)
 
 
@@ -51,7 +51,7 @@ class Gate:
             await send({"type": "http.response.body", "body": b""})
 
     def _confined(self, send: Any) -> Any:
-        """Return a `send` whose pages may ask this server and the allowed origins alone."""
+        """Return a `send` that adds the policy: pages may contact only this server and the allowed origins."""
 
         async def sent(message: dict[str, Any]) -> None:
             if message["type"] == "http.response.start":
@@ -87,7 +87,7 @@ def main() -> int:
 
     class Server(uvicorn.Server):
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-            """End as soon as it has begun; Prefect's services, which have not, fail then at length."""
+            """End; before the server has started, hide the long errors of Prefect's services, which have not begun."""
             if not self.started:
                 logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
             super().handle_exit(sig, frame)

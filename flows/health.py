@@ -2,8 +2,8 @@
 
     python -m flows.health [URL] [--port PORT] [--if-named]
 
-Without URL it asks $PREFECT_API_URL; where that names no server, the one that `bufferhouse serve` starts on the port,
-which tells its health without an authentication string. With `--if-named` a server that nobody names is not missed.
+Without URL it asks $PREFECT_API_URL; if that is not set, the server that `bufferhouse serve` starts on the port, which
+gives its health without an authentication string. With `--if-named` it succeeds if no server is named.
 """
 
 import argparse

@@ -1,7 +1,8 @@
-"""The flow `ingest`: each source into its runs. Discover → parse and validate → load → publish, one task a batch.
+"""The flow `ingest`: each source into its runs. Discover → parse and validate → load → publish.
 
-A Prefect task costs about 20 ms of server time and a dump a fraction of a millisecond, so nothing here is done per
-dump. Batches travel between tasks in memory, never through Prefect's storage.
+A source has a task to discover its files, a batch one to parse and one to load. A task of Prefect costs 10 to 30 ms of
+processor time and a dump a fraction of a millisecond, so there is no task per dump. Batches travel between tasks in
+memory, never through Prefect's storage.
 """
 
 import argparse
@@ -66,14 +67,14 @@ def ingest(
     Args:
         sources: Names of configured sources, or files, directories, globs and URLs; else all configured sources.
         warehouse: The warehouse, file or lake; else as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb.
-        run: Name of the run that all dumps belong to; else the source or each directory gives it.
+        run: Name of the run that all dumps belong to; else the source or each directory decides.
         labels: Facts about the runs, such as track: nightly.
         workers: Processes of a local Dask cluster, if one is used; else one for each core.
         publish_copy: Publish a copy for readers at the end; else as configured, else yes.
         wait_seconds: How long to wait for another writer; else as configured, else 300.
         failing_share: The flow fails when more than this share of its new dumps is refused or cannot be read; else 0.5.
         config: The configuration; else $BUFFERHOUSE_CONFIG, else bufferhouse.toml in the working directory, if any.
-        settings: Values that take the place of configured ones, such as thresholds.failing_share=0.2.
+        settings: Values that replace configured ones, such as thresholds.failing_share=0.2.
     """
     started = time.monotonic()
     by_source: dict[str, Summary] = {}
@@ -117,21 +118,21 @@ def ingest(
 
 @contextmanager
 def _writing(address: Address, wait: float, conf: Config, by_source: Mapping[str, Summary]) -> Iterator[Warehouse]:
-    """Yield the warehouse, open for writing; tell of stale sources when all is loaded."""
+    """Yield the warehouse, open for writing; emit events about stale sources when all is loaded."""
     with writing(address, wait) as writer:
         yield writer
         events.tell_stale(writer.con, conf, by_source)
 
 
 class _Observer:
-    """What hears of each batch that is loaded: a progress artifact, a line of the log, and the refusals of checks."""
+    """Is told of each loaded batch: updates a progress artifact, writes a line of the log, keeps refusals of checks."""
 
     def __init__(self) -> None:
         self.progress = Progress("ingest-progress", "Share of the new dumps that is loaded.")
         self.refusals: list[Refusal] = []
 
     def tell(self, batch: pipeline.Progress) -> None:
-        """Take note of a batch."""
+        """Note a loaded batch."""
         loaded = batch.loaded
         self.refusals += [refusal for _, refusal in loaded.rejects]
         log(
@@ -150,9 +151,10 @@ def _final_state(summary: Summary, failing_share: float, by_source: Mapping[str,
     for name, one in by_source.items():
         if one.endings is not None:
             return Failed(message=f"{name}: {lines(one)[0]}")
-    # A log is no dump, and one that cannot be read or placed would fail each pass that finds nothing new.
+    # Logs are left out: one that cannot be read or matched would make each pass fail that finds nothing new.
     refused = summary.rejected + len(summary.unreadable) - summary.unreadable_logs
-    # What was seen before, loaded or refused, was told then. One dump alone is no share: what is known is beside it.
+    # Dumps that were seen before, loaded or refused, were judged then. A single refusal among the new dumps is judged
+    # with the known dumps: it alone would be a share of 100 %.
     judged = summary.rows["observations"] + refused if refused > 1 else summary.seen - summary.known_rejected
     if judged and refused / judged > failing_share:
         said = f"{refused} of {counted(judged, 'dump')} refused or not readable"
@@ -172,9 +174,9 @@ def _final_state(summary: Summary, failing_share: float, by_source: Mapping[str,
 
 
 def main() -> int:
-    """Run the flow from the command line, with a temporary server where none is configured.
+    """Run the flow from the command line, with a temporary server if none is configured.
 
-    Exits as `bufferhouse ingest` does: 0 good, 1 something was refused, 2 usage, 3 the warehouse is busy.
+    The exit code is that of `bufferhouse ingest`: 0 good, 1 something was refused, 2 usage, 3 the warehouse is busy.
     """
     redaction.guard()
     parser = argparse.ArgumentParser(
@@ -188,7 +190,7 @@ def main() -> int:
     call = parser.parse_args()
     if call.wait is not None and call.wait < 0:
         parser.error(f"argument --wait: expected seconds, 0 or more, found {call.wait:g}")
-    # Prefect's temporary server ends with a Python that ends by itself.
+    # Prefect's temporary server ends only if Python exits normally.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         with own_authentication(), tags("bufferhouse", "ingest"):

@@ -46,7 +46,7 @@ def prove(writer: Held, sample: int) -> Held:
 
 @step(name="check")
 def check(writer: Held) -> Held:
-    """Run all checks over the whole warehouse: loads have run them on their batches alone."""
+    """Run all checks over the whole warehouse: loads run them only on their batches."""
     return Held(run_checks(writer.value.con))
 
 
@@ -71,12 +71,12 @@ def maintain(
         warehouse: The warehouse, file or lake; else as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb.
         keep_runs: Keep this many of the newest runs of each platform, track and device; else as configured, else all.
         older_than_days: Remove runs older than this; else as configured, else none.
-        compact_file: Give free space back; else as configured, else yes.
+        compact_file: Free unused space; else as configured, else yes.
         verify_sample: How many dumps to prove; else as configured, else 100.
         publish_copy: Publish a copy for readers at the end; else as configured, else yes.
         wait_seconds: How long to wait for another writer; else as configured, else 300.
         config: The configuration; else $BUFFERHOUSE_CONFIG, else bufferhouse.toml in the working directory, if any.
-        settings: Values that take the place of configured ones, such as retention.verify_sample=1000.
+        settings: Values that replace configured ones, such as retention.verify_sample=1000.
     """
     started = time.monotonic()
     try:

@@ -1,4 +1,4 @@
-"""Who is told of events: notification blocks and automations on Prefect's server, made from `[notify]`.
+"""The receivers of events: notification blocks and automations on Prefect's server, made from `[notify]`.
 
 In: a configuration. Out: what was created, updated or left as it was. docs/automations.yaml has the same two
 automations for a block of another kind; a test holds them equal.
@@ -28,7 +28,7 @@ from flows.events import MATTER
 EVENTS = "bufferhouse has something to tell"
 SILENCE = "bufferhouse is silent"
 _MESSAGE = "event.payload.message or event.payload.validated_state.message"
-# Slack reads <…> as a command, such as one that calls everybody, and a name in a dump is anybody's.
+# Slack reads <…> as a command, such as one that mentions everybody, and anybody may have chosen a name in a dump.
 _HARMLESS = "|replace('&', '&amp;')|replace('<', '&lt;')|replace('>', '&gt;')"
 
 
@@ -41,12 +41,12 @@ class Change(NamedTuple):
 
 
 def arrange(conf: Config) -> list[Change]:
-    """Make the blocks and automations of `[notify]` on Prefect's server what the configuration says.
+    """Bring the blocks and automations of `[notify]` on Prefect's server in line with the configuration.
 
-    Those with our names are replaced where they differ; a block whose key is no longer there is removed.
+    Those with our names are replaced if they differ; a block whose key is no longer configured is removed.
 
     Raises:
-        UsageError: nobody is to be told, or an address is not understood.
+        UsageError: no receiver is configured, or an address is not understood.
         SourceUnavailable: Prefect's server does not answer, or refuses.
     """
     wanted = _blocks(conf)
@@ -59,10 +59,10 @@ def arrange(conf: Config) -> list[Change]:
 
 
 def _hand_over() -> None:
-    """Wait until the server has what Prefect tells it of each block that was loaded: one of ours ends behind us."""
+    """Wait until Prefect's events about loaded blocks are sent: a server of ours ends after this."""
     waiting = logging.getLogger(EventsWorker.__name__)
     before = waiting.level
-    waiting.setLevel(logging.ERROR)  # it warns of events that are not sent yet, which is why we wait
+    waiting.setLevel(logging.ERROR)  # else it warns of events that are not sent yet, for which we wait
     try:
         EventsWorker.drain_all()
     finally:
@@ -78,7 +78,7 @@ def _changes(conf: Config, wanted: dict[str, NotificationBlock]) -> Iterator[Cha
         for automation in automations(conf, numbers):
             for change in _put(client, automation):
                 yield Change("automation", automation.name, change)
-        for key in _KINDS.keys() - wanted.keys():  # it holds a secret that nobody needs
+        for key in _KINDS.keys() - wanted.keys():  # such a block holds a secret that is no longer needed
             try:
                 found = client.read_block_document_by_name(_block_name(key), _KINDS[key].get_block_type_slug())
             except ObjectNotFound:
@@ -88,25 +88,25 @@ def _changes(conf: Config, wanted: dict[str, NotificationBlock]) -> Iterator[Cha
 
 
 def send(conf: Config, subject: str, body: str) -> None:
-    """Send a message to everybody of `[notify]` now, from this process.
+    """Send a message to all receivers of `[notify]` now, from this process.
 
     Raises:
-        UsageError: nobody is to be told, or a message was not taken.
+        UsageError: no receiver is configured, or one refused the message.
         SourceUnavailable: a web hook does not answer.
     """
     for key, block in _blocks(conf).items():
         try:
             with block.raise_on_failure():
                 block.notify(subject=subject, body=body)
-        except Exception as error:  # of whatever sends: what it says may be about the address, which is a secret
-            # Of mail that fails Apprise keeps the reason in its log, at a level that need not be on.
+        except Exception as error:  # of any library that sends: its message may hold the address, which is a secret
+            # If mail fails, Apprise writes the reason into its log, at a level that may be off.
             reason = str(getattr(error, "log", error)).strip() or "the receiver does not answer, or refuses"
             kind = SourceUnavailable if isinstance(error, httpx.TransportError) else UsageError
             raise kind(redacted(f"notify.{key}: the message was not taken: {reason}")) from None
 
 
 def automations(conf: Config, blocks: dict[str, UUID]) -> list[AutomationCore]:
-    """Return the automations that tell of events, and of silence, by the blocks with these numbers."""
+    """Return the automations that report events, and silence, through the blocks with these numbers."""
     given = conf["notify"]
     is_told = given["silence"] != float("inf")
     return [
@@ -151,7 +151,7 @@ def automations(conf: Config, blocks: dict[str, UUID]) -> list[AutomationCore]:
 
 
 def _slack(url: str) -> NotificationBlock:
-    # Prefect's block for Slack knows Slack's own host alone. Others take the same message, and here it can be tried.
+    # Prefect's block for Slack accepts only Slack's own host. Other hosts take the same message, also those of tests.
     return CustomWebhookNotificationBlock(
         name="bufferhouse",
         url="{{address}}",
@@ -161,7 +161,7 @@ def _slack(url: str) -> NotificationBlock:
 
 
 def _mail(url: str) -> NotificationBlock:
-    # Without further packages Prefect has no block for mail; this one hands any address on to Apprise.
+    # Prefect needs further packages for mail; this block of it hands any address to Apprise.
     block = SlackWebhook(url=url)
     if not len(block._apprise_client):
         raise UsageError("notify.mail: expected an address of mail that Apprise understands (docs/operations.md)")
@@ -196,7 +196,7 @@ def _tagged(tag: str) -> dict[str, str]:
 
 
 def _save(wanted: NotificationBlock, name: str) -> tuple[UUID, str]:
-    """Store a block where it differs from the one of that name; return its number and what was done."""
+    """Store a block if it differs from the one of that name; return its number and what was done."""
     try:
         found = type(wanted).load(name)
     except ValueError:  # there is none
@@ -207,9 +207,9 @@ def _save(wanted: NotificationBlock, name: str) -> tuple[UUID, str]:
 
 
 def _put(client: SyncPrefectClient, wanted: AutomationCore) -> Iterator[str]:
-    """Store an automation where it differs from the one of that name, and yield what was done; one is enough."""
+    """Store an automation if it differs from the one of that name, remove duplicates, and yield what was done."""
     found = client.read_automations_by_name(wanted.name)
-    for more in found[1:]:  # of two commands at once
+    for more in found[1:]:  # made by two commands at once
         client.delete_automation(more.id)
         yield "removed"
     if not found:

@@ -1,7 +1,6 @@
-"""The parsers of a flow run: its own process, or a Dask cluster through Prefect's task runner for it.
+"""The parsers of a flow run: its own process, or a Dask cluster through Prefect's task runner for Dask.
 
-Parsing is all that runs elsewhere. A warehouse in one file has one writer, this flow run, which loads the batches in
-their order; where many may write, a task that parses may load as well, and this is the place where it would begin.
+Only parsing runs elsewhere. The flow run itself loads the batches, in their order.
 """
 
 from collections.abc import Sequence
@@ -19,12 +18,16 @@ from bufferhouse.tabulate.contents import ParsedContents, Work, parse_contents
 from bufferhouse.version import __version__
 from flows.steps import Held, step
 
-_LARGEST_GRAPH = "1 GiB"  # a batch travels with its task, and Dask warns of ten megabytes
+_LARGEST_GRAPH = "1 GiB"  # a batch is part of its task, and Dask warns of tasks above ten megabytes
 
 
 @step(name="parse on Dask", task_run_name="parse batch {number} on Dask")
 def parse(number: int, work: Held, version: str) -> Held:
-    """Parse and tabulate the new contents of one batch, on a worker of a Dask cluster."""
+    """Parse and tabulate the new contents of one batch, on a worker of a Dask cluster.
+
+    Raises:
+        UsageError: the worker has another version of bufferhouse.
+    """
     if version != __version__:
         raise UsageError(
             f"expected bufferhouse {version} on a worker of the Dask cluster, as in the flow run, found {__version__}; "
@@ -54,17 +57,17 @@ def chosen_workers(conf: Config, count: int | None) -> Workers:
 
 
 class Cluster(AbstractContextManager):
-    """A Dask cluster that parses: that at an address, else one of `count` local processes.
+    """A Dask cluster that parses: the one at an address, else a new one with `count` local processes.
 
     Raises:
-        ClusterUnavailable: no worker of it answers for `wait` seconds.
+        ClusterUnavailable: none of its workers answers for `wait` seconds.
     """
 
     def __init__(self, count: int = 0, *, address: str | None = None, wait: float = 30.0) -> None:
         with ExitStack() as stack:
             self._runner = _connected(stack, count, address, wait)
             self._stack = stack.pop_all()
-        # One more than there are processes, so that each finds its next batch when it is done.
+        # One more than there are threads, so that each finds its next batch when it is done.
         self.ahead = sum(self._runner.client.nthreads().values()) + 1
 
     def __exit__(self, *error: object) -> None:
@@ -84,10 +87,10 @@ class _Submitted:
         self.future = future
 
     def result(self) -> Sequence[ParsedContents]:
-        """Wait for it.
+        """Wait for the parsed batch, and return it.
 
         Raises:
-            ClusterUnavailable: the cluster gave it up.
+            ClusterUnavailable: the cluster failed to parse it.
         """
         try:
             return self.future.result().value
@@ -101,7 +104,11 @@ class _Submitted:
 
 
 def _connected(stack: ExitStack, count: int, address: str | None, wait: float) -> Any:
-    """Return a task runner of Prefect that is connected to a cluster with workers."""
+    """Return a task runner of Prefect that is connected to a cluster with at least one worker.
+
+    Raises:
+        ClusterUnavailable: no worker answers for `wait` seconds.
+    """
     import dask
     from prefect_dask import DaskTaskRunner
 
@@ -120,6 +127,6 @@ def _connected(stack: ExitStack, count: int, address: str | None, wait: float) -
 
 
 def _server_url() -> str:
-    """Return where Prefect's server answers; workers would start one of their own for a temporary one."""
+    """Return the address of Prefect's server, temporary or not; without it each worker would start its own server."""
     with get_client(sync_client=True) as client:
         return str(client.api_url)

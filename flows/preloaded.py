@@ -1,6 +1,6 @@
 """The modules of Prefect that a flow run needs, imported once by the process that forks flow runs.
 
-Prefect only: a database or a library of frames starts threads when it is imported, and a fork would lose them.
+It imports only Prefect: a database or a library of frames starts threads on import, and a fork would lose them.
 """
 
 import signal
@@ -14,5 +14,5 @@ import prefect.logging.handlers
 import prefect.runner
 import prefect.task_engine  # noqa: F401
 
-# The process is started with SIGINT ignored; its forks, the flow runs, hear it again.
+# The process is started with SIGINT ignored; its forks, the flow runs, handle it again.
 signal.signal(signal.SIGINT, signal.default_int_handler)

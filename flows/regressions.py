@@ -1,8 +1,8 @@
 """The flow `regressions`: compare the two newest runs of each platform, track and device.
 
-A program that is not in the run before is compared with the newest earlier run that has it: one refused dump would
-hide its growth. One whose function is not there is compared with the newest earlier run that has the function, too.
-Growth is an event, and so is a donation that was taken before and is lost after.
+A program that is not in the run before is compared with the newest earlier run that has it, because one refused dump
+would hide its growth. If the run before lacks its function, too, the program is also compared with the newest earlier
+run that has the function. Growth is an event, and so is a donation that was taken before and is lost after.
 """
 
 import time
@@ -49,9 +49,9 @@ class Chosen(NamedTuple):
 
     pairs: Sequence[Record]  # the two newest runs of each platform, track and device
     why_none: str  # why there are none, else an empty text
-    refused: Sequence[str]  # newer runs, all dumps of which were refused
-    first: Sequence[str]  # newer runs that have none before them
-    note: str | None  # what the warehouse notes of itself
+    refused: Sequence[str]  # newer runs of which all dumps were refused
+    first: Sequence[str]  # newer runs without a run before them
+    note: str | None  # the note of the warehouse about itself
 
 
 @step(name="choose runs")
@@ -67,8 +67,8 @@ def choose(warehouse: str, wait_seconds: float) -> Held:
 def _first_runs(con: duckdb.DuckDBPyConnection, newest: Sequence[Record]) -> list[str]:
     """Return the runs that are the first of their platform, track and device, and newer than the newest of their track.
 
-    Where no runs of their track are compared, they are newer than the newest of all: of a track that had one run long
-    ago nobody wants to hear.
+    If no runs of their track are compared, they must be newer than the newest run of all: a track that had one run long
+    ago is not reported again and again.
     """
     rows = execute(
         con,
@@ -83,10 +83,10 @@ def _first_runs(con: duckdb.DuckDBPyConnection, newest: Sequence[Record]) -> lis
 
 
 def _refused_runs(con: duckdb.DuckDBPyConnection, newest: Sequence[Record]) -> list[str]:
-    """Return the runs without a dump that was taken, newer than the newest that have some.
+    """Return the runs whose dumps were all refused, if they are newer than the newest runs with dumps.
 
-    What such a run does not say of itself its dumps cannot say either: it may be of any series that it does not
-    contradict. Where it contradicts all of them, it is newer than the newest of all.
+    Such a run has no dumps that could say its platform or device, so it may belong to any series that it does not
+    contradict. If it contradicts all of them, it must be newer than the newest run of all.
     """
     rows = execute(
         con,
@@ -119,9 +119,12 @@ def _why_none(con: duckdb.DuckDBPyConnection) -> str:
 def compare(
     warehouse: str, before: str, after: str, run_ids: tuple[int, int], metric: str, wait_seconds: float
 ) -> Held:
-    """Return the comparison of two runs, and those with earlier runs of the programs that the run before has not.
+    """Return the comparison of two runs, and those with earlier runs for programs that the run before lacks.
 
-    Runs are given by their ids: a folder may call its run `latest`, which as a word means another.
+    Runs are given by their ids, because a folder may call its run `latest`, a word that means another run.
+
+    Raises:
+        UsageError: one of the runs was removed meanwhile.
     """
     with opened(address_of(warehouse), wait_seconds) as (con, name, note):
         told = {"warehouse": name, "note": note, "metric": metric}
@@ -195,7 +198,7 @@ def regressions(
     leave_summary("regressions", _shown(found, threshold) or none, "The newest runs, compared.")
     stale = _stale(found, accepted)
     rows = {**_counts(found, chosen, stale), "seconds": f"{time.monotonic() - started:.1f}"}
-    # Of a copy that is published while somebody writes: it may be without the runs of the night.
+    # A note says that a published copy was read because the warehouse is being written: it may lack the newest runs.
     noted = list(dict.fromkeys(filter(None, [chosen.note, *(comparison.note for comparison, _ in found)])))
     said = "\n\n".join([figures(rows), *filter(None, [none]), *noted, *(stale_line(entry) for entry in stale)])
     leave_summary("regressions-summary", said, "How many programs grew.")
@@ -203,7 +206,7 @@ def regressions(
 
 
 def _stale(found: Found, accepted: Iterable[Accepted]) -> list[Accepted]:
-    """Return the entries of the accept file that no comparison needs; none, unless each of them could be made."""
+    """Return the entries of the accept file that no comparison needs; none if a comparison could compare nothing."""
     could_judge = bool(found) and all(verdict.compared_count for _, verdict in found)
     return [entry for entry in accepted if could_judge and all(entry in verdict.stale for _, verdict in found)]
 
@@ -221,7 +224,7 @@ def _shown(found: Found, threshold: Threshold) -> str:
 
 
 def _refused_dumps(found: Found) -> dict[str, int]:
-    """Return how many dumps were refused of each run that was compared, and has some."""
+    """Return the number of refused dumps of each compared run that has some."""
     sides = [side for one, _ in found if not one.is_part for side in (one.before, one.after)]
     return {side["run_name"]: side["refused_dump_count"] for side in sides if side["refused_dump_count"]}
 
@@ -270,7 +273,7 @@ def _said(found: Found, chosen: Chosen, regression_count: int) -> Iterator[str]:
 
 
 def _programs(comparison: Comparison, rows: Iterable[Compared]) -> int:
-    """Return how many programs some rows are of: a program has a row for each of its memory spaces."""
+    """Return the number of programs of some rows: a program has a row for each of its memory spaces."""
     return programs_of(comparison.records(rows))
 
 

@@ -1,6 +1,6 @@
-"""A Prefect server of our own on loopback, where none is configured.
+"""A Prefect server of our own on loopback, if none is configured.
 
-Whoever talks to it needs its authentication string: that of Prefect's settings, else one that is made once and kept in
+Its clients need its authentication string: that of Prefect's settings, else one that is made once and kept in
 `$PREFECT_HOME/bufferhouse-auth`, a file that only its user may read.
 """
 
@@ -42,7 +42,7 @@ from flows.gate import origins
 
 _START_SECONDS = 120.0
 _AUTH_FILE = "bufferhouse-auth"
-# Services for many workers: on SQLite they get in the way of the others' transactions, and log that at length.
+# Services for many workers: on SQLite they conflict with the transactions of other services, and log that at length.
 _SERVICES = {
     "PREFECT_SERVER_SERVICES_LATE_RUNS_ENABLED": "false",
     "PREFECT_SERVER_SERVICES_FOREMAN_ENABLED": "false",
@@ -51,14 +51,14 @@ _SERVICES = {
 
 @contextmanager
 def server(port: int, *, has_dashboard: bool = False, is_brief: bool = False) -> Iterator[str]:
-    """Yield the URL of the server in use: the one configured, one that answers on the port, or a new one.
+    """Yield the URL of the server in use: the configured one, one that answers on the port, or a new one.
 
-    A new one serves Prefect's dashboard, too, if `has_dashboard`. It ends with this process, also where that is killed.
-    If `is_brief`, it may end before others do, so they wait for its end and start their own.
+    A new server also serves Prefect's dashboard if `has_dashboard`. It ends with this process, even if that is killed.
+    If `is_brief`, it may end before other processes do, so they wait for its end and start their own.
 
     Raises:
-        UsageError: another program has the port, it does not start, or wants another authentication string.
-        SourceUnavailable: the one configured does not answer.
+        UsageError: another program has the port, or the server does not start, or wants another authentication string.
+        SourceUnavailable: the configured server does not answer.
     """
     if url := get_current_settings().api.url:
         _check_answer(str(url))
@@ -83,7 +83,7 @@ def server(port: int, *, has_dashboard: bool = False, is_brief: bool = False) ->
                 )
             if not (child and is_brief):
                 fcntl.flock(turn, fcntl.LOCK_UN)
-            # Flow runs are processes of their own, and read it there.
+            # Flow runs are processes of their own, and read these variables.
             os.environ.update({"PREFECT_API_URL": url, "PREFECT_API_AUTH_STRING": auth})
             with temporary_settings({PREFECT_API_URL: url, PREFECT_API_AUTH_STRING: auth}):
                 yield url
@@ -95,9 +95,9 @@ def server(port: int, *, has_dashboard: bool = False, is_brief: bool = False) ->
 
 @contextmanager
 def _turn() -> Iterator[TextIO]:
-    """Wait until nobody else starts a server on the records in `$PREFECT_HOME`, and yield the file that is locked.
+    """Wait until no other process starts a server on the records in `$PREFECT_HOME`, and yield the locked file.
 
-    Two that make its database at one time disturb each other, and one of them does not start.
+    If two servers make its database at the same time, one of them does not start.
     """
     with _lock_file(Path(get_current_settings().home) / "bufferhouse-server.lock") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -114,11 +114,11 @@ def _lock_file(path: Path) -> TextIO:
 
 @contextmanager
 def alone(port: int) -> Iterator[None]:
-    """Be the only process of this user that serves the deployments of the server in use, meanwhile.
+    """Be the only process of this user that serves the deployments of the server in use, until the context ends.
 
-    Two would carry out the same flow runs, and the one that ends first pauses the deployments of both. A server of ours
-    has its records in `$PREFECT_HOME`, so another port alone does not keep two apart. The locks are the kernel's: they
-    are gone when their holder is, however that ended.
+    Two processes would carry out the same flow runs, and the one that ends first would pause the deployments of both. A
+    server of ours has its records in `$PREFECT_HOME`, so another port alone does not separate two processes. The locks
+    are the kernel's: it removes them when their holder ends, even by a kill.
 
     Raises:
         UsageError: another process serves them; the message names it, its port or server, and the way out.
@@ -136,7 +136,7 @@ def alone(port: int) -> Iterator[None]:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 file.truncate(0)
                 file.write(f"process {os.getpid()} on {redacted(url) if configured else f'port {port}'}")
-                file.flush()  # what stands in the file is only for the message
+                file.flush()  # the text of the file is only for the message
             except BlockingIOError:
                 file.seek(0)
                 raise UsageError(
@@ -149,14 +149,19 @@ def alone(port: int) -> Iterator[None]:
 
 
 def _digest(url: str) -> str:
-    """Return a short text for the address of a server, the same under each name of loopback."""
+    """Return a short text for the address of a server, the same for each name of loopback."""
     parts = urlsplit(url.rstrip("/").lower())
     host = "127.0.0.1" if parts.hostname in ("localhost", "::1") else parts.hostname
     return hashlib.sha256(f"{host}:{parts.port} {parts.path}".encode()).hexdigest()[:16]
 
 
 def _check_answer(url: str) -> None:
-    """Ask the server that is configured for anything, by Prefect's own client, which knows of its certificates."""
+    """Send the configured server a request, with Prefect's own client, which has the settings for certificates.
+
+    Raises:
+        UsageError: the server wants another authentication string.
+        SourceUnavailable: it does not answer, or not as a Prefect server.
+    """
     try:
         with (
             temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 0, PREFECT_API_REQUEST_TIMEOUT: 10.0}),
@@ -177,13 +182,13 @@ def _check_answer(url: str) -> None:
 
 
 def dashboard(url: str) -> str | None:
-    """Return the address of Prefect's dashboard, or None where the server of the URL serves none to this machine."""
+    """Return the address of Prefect's dashboard, or None if the server of the URL serves none on this machine."""
     page = url.removesuffix("/api")
     return page if page.startswith("http://127.0.0.1:") and _status(page) == 200 else None
 
 
 def kept_authentication() -> Path | None:
-    """Return the file with the authentication string that was made here; None where it was given."""
+    """Return the file with the authentication string that was made here; None if the settings give one."""
     settings = get_current_settings()
     is_given = settings.server.api.auth_string or settings.api.auth_string
     return None if is_given else Path(settings.home) / _AUTH_FILE
@@ -191,10 +196,10 @@ def kept_authentication() -> Path | None:
 
 @contextmanager
 def own_authentication() -> Iterator[None]:
-    """Give the temporary server of a flow run an authentication string of its own, where no server is configured.
+    """Give the temporary server of a flow run its own authentication string, if no server is configured.
 
     Raises:
-        UsageError: the server would have no place for its database; Prefect says no more than that it timed out.
+        UsageError: the server cannot write its database; Prefect itself would only say that it timed out.
     """
     if get_current_settings().api.url:
         yield
@@ -221,7 +226,7 @@ def authentication() -> str:
     """Return the authentication string of a server of ours, `user:password`.
 
     Raises:
-        UsageError: the file that keeps it is not ours alone.
+        UsageError: others may read the file that keeps it, or it belongs to another user.
     """
     settings = get_current_settings()
     path = kept_authentication()
@@ -232,7 +237,7 @@ def authentication() -> str:
     with open(new, "x", encoding="utf-8", opener=_private) as file:
         file.write(f"bufferhouse:{secrets.token_urlsafe(32)}")
     try:
-        with suppress(FileExistsError):  # whoever came first has made it
+        with suppress(FileExistsError):  # another process was first
             os.link(new, path)
     finally:
         new.unlink()
@@ -247,10 +252,10 @@ def _private(path: str, flags: int) -> int:
 
 
 def _check_port(port: int) -> None:
-    """Check that a server may listen on a port: Prefect's own words for a port in use are pages long.
+    """Check that a server may listen on a port: Prefect's own message for a port in use is pages long.
 
     Raises:
-        UsageError: another program does, or nobody may.
+        UsageError: another program listens there, or this user may not.
     """
     with socket.socket() as tried:
         tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server's own: a port just left is free
@@ -263,14 +268,14 @@ def _check_port(port: int) -> None:
 def _start(port: int, auth: str, has_dashboard: bool) -> subprocess.Popen:
     pages = os.environ["PREFECT_SERVER_CORS_ALLOWED_ORIGINS"]
     return subprocess.Popen(
-        # Else a server would stay behind when this process is killed.
+        # With `with_parent` the server ends when this process is killed.
         [
             *(sys.executable, "-m", f"{__package__}.with_parent", f"{__package__}.gate"),
             *("--host", "127.0.0.1", "--port", str(port)),
         ],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
-        start_new_session=True,  # Ctrl-C is not for the server: deployments are paused there before it ends
+        start_new_session=True,  # Ctrl-C must not reach the server: it is needed to pause deployments first
         env={
             **os.environ,
             "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": origins(port) if pages == NO_PAGES else pages,
@@ -278,14 +283,14 @@ def _start(port: int, auth: str, has_dashboard: bool) -> subprocess.Popen:
             "PREFECT_SERVER_API_AUTH_STRING": auth,
             "PREFECT_SERVER_UI_ENABLED": str(has_dashboard).lower(),
             "PREFECT_UI_API_URL": f"http://127.0.0.1:{port}/api",
-            # Prefect unpacks it there, else beside its own code, where a user may not write.
+            # Prefect unpacks the dashboard there; its default is beside its own code, where a user may not write.
             "PREFECT_UI_STATIC_DIRECTORY": str(Path(get_current_settings().home) / "dashboard"),
         },
     )
 
 
 def _status(url: str, auth: str = "") -> int:
-    """Return the status of an answer; 0 where nobody answers."""
+    """Return the HTTP status of an answer; 0 if there is no answer."""
     sent = {"authorization": f"Basic {base64.b64encode(auth.encode()).decode()}"} if auth else {}
     try:
         with urllib.request.urlopen(urllib.request.Request(url, headers=sent), timeout=5) as answer:

@@ -49,15 +49,15 @@ from flows.regressions import regressions
 from flows.site import site
 
 NAME = "bufferhouse"
-_ANCHOR = datetime(2020, 1, 6, tzinfo=UTC)  # a Monday; from the start on, who restarts often would never get there
-SERVED = "bufferhouse-serve"  # a tag: flow runs of these deployments are ours to schedule
+_ANCHOR = datetime(2020, 1, 6, tzinfo=UTC)  # a fixed Monday: intervals from the start of `serve` would restart with it
+SERVED = "bufferhouse-serve"  # a tag: `serve` schedules the flow runs of these deployments
 
 
 def deployments(conf: Config, settings: Sequence[str] = ()) -> list[dict[str, Any]]:
     """Return a deployment of each flow, and one of `ingest` for each source that has a schedule of its own.
 
-    Each is what `Runner.add_flow` takes. Secrets among the settings reach flow runs by their environment alone: whoever
-    sees the server sees parameters.
+    Each has the arguments of `Runner.add_flow`. Secrets among the settings reach flow runs only by their environment,
+    because everybody who sees the server sees parameters.
     """
     parameters: dict[str, Any] = {"config": conf.path and str(Path(conf.path).absolute())}
     if shown := [one for one in settings if not is_secret(one)]:
@@ -67,7 +67,7 @@ def deployments(conf: Config, settings: Sequence[str] = ()) -> list[dict[str, An
     others = [source["name"] for source in conf.sources if source["schedule"] is None]
     made = []
     if others:
-        # With no name given, a source that is added to the file needs no new deployment.
+        # If no sources are named, a source that is added to the file needs no new deployment.
         chosen = {**parameters, "sources": others} if own else parameters
         made.append(_deployment(ingest, NAME, _schedule(when["ingest"], zone), chosen, others))
     for source in own:
@@ -98,9 +98,10 @@ def _schedule(when: float | str | None, zone: str) -> Schedule | None:
 
 class _Served(Runner):
     def handle_sigterm(self, *args: Any, **kwargs: Any) -> None:
-        """End as Ctrl-C does; Prefect's own way makes a coroutine that nobody awaits.
+        """End as Ctrl-C does; Prefect's own handler makes a coroutine that is never awaited.
 
-        Between two steps of the loop: in the middle of one a flow run may be half begun, which nobody would end.
+        It ends between two steps of the loop: in the middle of a step a flow run may be half begun, and would not be
+        ended.
         """
         _between_steps(partial(sys.exit, 0))
 
@@ -109,7 +110,7 @@ _ending: WeakSet[asyncio.AbstractEventLoop] = WeakSet()
 
 
 def _between_steps(end: Callable[[], object]) -> None:
-    """End the loop once: a second Ctrl-C in the middle of its end would leave a thread that nobody stops any more."""
+    """End the loop once: a second Ctrl-C while it ends would leave a thread that is never stopped."""
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:  # the loop is over
@@ -122,9 +123,9 @@ def _between_steps(end: Callable[[], object]) -> None:
 
 @contextmanager
 def _signals_between_steps() -> Iterator[None]:
-    """Let Ctrl-C end the loop: asyncio would end the runner alone, which waits for the flow run under way.
+    """Let Ctrl-C end the loop: asyncio would end only the runner, which waits for the current flow run.
 
-    SIGTERM does so while deployments are made, before the runner listens to it.
+    SIGTERM also ends the loop while deployments are made, before the runner handles it.
     """
     interrupt = partial(signal.default_int_handler, signal.SIGINT, None)
     ends = {signal.SIGINT: interrupt, signal.SIGTERM: partial(sys.exit, 0)}
@@ -139,13 +140,13 @@ def _signals_between_steps() -> Iterator[None]:
 def serve(conf: Config, settings: Sequence[str] = (), *, poll_seconds: float = 10.0) -> None:
     """Run all flows on their schedules until SIGTERM or Ctrl-C; one flow run at a time uses the warehouse.
 
-    `poll_seconds` is how often the server is asked what is due. Deployments that an earlier configuration had are
-    paused at the start, all others at the end.
+    Every `poll_seconds` the server is asked what is due. Deployments of an earlier configuration that are no longer
+    configured are paused at the start, all others at the end.
     """
     os.environ[callers.SERVED] = callers.served(conf, settings)  # flow runs are processes of their own
     with flow_runs_forked(), _own_temporary_folder(), _signals_between_steps():
-        # Several flow runs at once would only wait for one another, each with a batch in memory.
-        # It cannot pause deployments where a flow run is under way: what ends the loop cancels its requests, too.
+        # Several flow runs at once would only wait for one another, each with a batch in memory. The runner itself
+        # cannot pause deployments during a flow run: the end of the loop cancels its requests, too.
         runner = _Served(name=NAME, query_seconds=poll_seconds, limit=1, pause_on_shutdown=False)
         wanted = deployments(conf, settings)
         try:
@@ -160,26 +161,26 @@ async def _started(runner: Runner, wanted: Sequence[dict[str, Any]], poll_second
     with get_client(sync_client=True) as client:
         _pause_forgotten(client, made)
         _cancel_overtaken(client, made, is_served=False)
-    # Prefect's settings are in the context, and a thread has none of its own.
+    # Prefect's settings are in the context, and a new thread has an empty one.
     watch = partial(copy_context().run, _pass_over_overtaken, made, poll_seconds)
     threading.Thread(target=watch, daemon=True).start()
     await runner.start()
 
 
 def _pass_over_cancelled(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Tell of faults, but not of a connection that the end of the loop cancels: Python 3.11 takes it for one."""
+    """Report faults, except a connection that the end of the loop cancels: Python 3.11 reports it as a fault."""
     if not isinstance(context.get("exception"), asyncio.CancelledError):
         loop.default_exception_handler(context)
 
 
 def _pause(wanted: Sequence[dict[str, Any]]) -> None:
-    """Pause deployments, by their names: one may just have been made; where the server is away, say that they go on."""
+    """Pause deployments by name, as one may just have been made; warn if the server is away, and they stay active."""
     log = get_logger("runner")
     log.info("Pausing all deployments...")
     try:
         with get_client(sync_client=True) as client:
             for one in wanted:
-                with suppress(ObjectNotFound):  # somebody has removed it, or it was not made yet
+                with suppress(ObjectNotFound):  # it was removed, or not made yet
                     client.pause_deployment(client.read_deployment_by_name(f"{one['flow'].name}/{one['name']}").id)
     except httpx.HTTPError as error:
         log.warning("Prefect's server is away, so its deployments are not paused: %s", error)
@@ -188,9 +189,9 @@ def _pause(wanted: Sequence[dict[str, Any]]) -> None:
 
 
 def _pause_forgotten(client: SyncPrefectClient, made: Sequence[UUID]) -> None:
-    """Pause deployments of ours that the configuration has no longer, which nobody paused who was killed.
+    """Pause our deployments that are no longer configured, which a killed process could not pause.
 
-    Prefect would go on making flow runs of them that nobody carries out.
+    Prefect would continue to schedule flow runs for them, which no process carries out.
     """
     ours = DeploymentFilter(tags=DeploymentFilterTags(all_=[SERVED]))
     for found in client.read_deployments(deployment_filter=ours):
@@ -203,7 +204,7 @@ def _pause_forgotten(client: SyncPrefectClient, made: Sequence[UUID]) -> None:
 def _own_temporary_folder() -> Iterator[None]:
     """Let this process put temporary files into a folder of its own.
 
-    Prefect's runner makes `runner_storage` in the folder for them: no other user of the machine can write to it then.
+    Prefect's runner makes `runner_storage` there, so no other user of the machine can write to it.
     """
     before = tempfile.tempdir
     with tempfile.TemporaryDirectory(prefix="bufferhouse-serve-", ignore_cleanup_errors=True) as folder:
@@ -221,17 +222,17 @@ def _pass_over_overtaken(made: Sequence[UUID], poll_seconds: float) -> None:
                 while True:
                     _cancel_overtaken(client, made, is_served=True)
                     time.sleep(poll_seconds)
-        except Exception as error:  # the server is away, or busy: nothing is lost by looking again later
+        except Exception as error:  # the server is away, or busy: a later attempt is enough
             get_logger("bufferhouse").debug("overtaken flow runs are left as they are: %s", error)
             time.sleep(poll_seconds)
 
 
 def _cancel_overtaken(client: SyncPrefectClient, made: Sequence[UUID], *, is_served: bool) -> None:
-    """Cancel scheduled flow runs that are due while a later one of the same deployment is due, too.
+    """Cancel scheduled flow runs that are due if a later one of the same deployment is due, too.
 
-    They pile up while a pass takes longer than its schedule, or nobody served; the oldest are first in line, and would
-    keep all other flows waiting to find nothing new. While these deployments are served, the oldest of each is left:
-    the runner may be taking it at this moment, and the crash of one that is cancelled meanwhile is not recorded.
+    They pile up while a pass takes longer than its schedule, or while no process serves. The oldest run first, find
+    nothing new, and make all other flows wait. While these deployments are served, the oldest of each stays: the runner
+    may be starting it at this moment, and if it is canceled then, its crash is not recorded.
     """
     newest_first = client.read_flow_runs(
         flow_run_filter=FlowRunFilter(

@@ -25,13 +25,13 @@ INDEX, TRENDS = "index.html", "fleet.html"
 
 @step(name="build", task_run_name="build {target}")
 def build(warehouse: str, target: str, conf: Held, wait_seconds: float) -> Built:
-    """Make the pages that changed."""
+    """Write the pages that changed."""
     return build_site(address_of(warehouse), target_of(target), conf.value, wait=wait_seconds)
 
 
 @step(name="keep", task_run_name="keep {name}")
 def keep(warehouse: str, target: str, name: str, wait_seconds: float) -> Held:
-    """Keep the fleet report under its date, as one page that needs no other file; return what it shows."""
+    """Keep the fleet report under its date, as one page that needs no other file; return its figures and its place."""
     from bufferhouse.report.fleet.page import fleet_page  # Altair takes half a second to import
 
     fleet = read_fleet(address_of(warehouse), wait=wait_seconds)
@@ -61,7 +61,7 @@ def site(
         url: Where people see the target, for links; else as configured.
         wait_seconds: How long to wait for a writer if there is no published copy; else as configured, else 300.
         config: The configuration; else $BUFFERHOUSE_CONFIG, else bufferhouse.toml in the working directory, if any.
-        settings: Values that take the place of configured ones, such as report.history=false.
+        settings: Values that replace configured ones, such as report.history=false.
     """
     chosen = (warehouse, target, history, url, wait_seconds, config, settings)
     return brought_up_to_date(*chosen, key="site", shown=INDEX)
@@ -79,7 +79,7 @@ def brought_up_to_date(
     key: str,
     shown: str,
 ) -> State:
-    """Carry out the flow; `key` begins the names of its artifacts, and the link leads to the page `shown`."""
+    """Run the flow; `key` begins the names of its artifacts, and the link leads to the page `shown`."""
     started, moment, place = time.monotonic(), datetime.now(UTC), ""
     try:
         conf, path = callers.chosen(config, settings, warehouse, target=target, url=url)
@@ -102,7 +102,7 @@ def brought_up_to_date(
     rows |= {name: f"[{name}]({link})" for name, link in links.items()}
     note = f"\n\n{fleet.note}" if fleet and fleet.note else ""
     leave_summary(f"{key}-summary", figures(rows) + note, "The site.")
-    # The former flow led to what stays as it is: the page of the day.
+    # The former flow linked to a page that does not change: the report of the day.
     link = links[shown] if shown == INDEX else list(links.values())[-1]
     leave_link(key, link, key.replace("-", " "), "The site of this warehouse.")
     return Completed(message=links[shown], data=links)

@@ -1,4 +1,4 @@
-"""What all flows share: tasks, the errors that are tried again, and artifacts that cannot fail a flow run."""
+"""Code that all flows share: tasks, the errors that are tried again, and artifacts that cannot make a flow run fail."""
 
 import logging
 import random
@@ -45,7 +45,7 @@ class Held:
 
 
 def is_transient(_task: Any, _run: Any, state: State) -> bool:
-    """Return whether trying again can help: a lock or an I/O error may pass, a bad call or a bad dump never does."""
+    """Return whether trying again can help: a lock or an I/O error may pass, a wrong call or a bad dump does not."""
     error = state.result(raise_on_failure=False)
     return isinstance(error, WarehouseBusy | SourceUnavailable | OSError) and not isinstance(error, _PERMANENT)
 
@@ -63,9 +63,9 @@ _task = partial(
 
 
 def outcome(error: Exception) -> BaseException:
-    """Return what a flow run ends with for an error: the signal that it comes of, else an error that tells no secret.
+    """Return what a flow run raises for an error: the signal that caused it, else the error without secrets.
 
-    DuckDB raises an error of its own, of a query that was interrupted, for what a handler of signals has raised.
+    If a handler of signals raises during a query, DuckDB raises its own error about an interrupted query.
     """
     link: BaseException | None = error
     while link is not None:
@@ -76,9 +76,9 @@ def outcome(error: Exception) -> BaseException:
 
 
 def ended_by(error: Exception) -> State:
-    """Return the state that an expected error ends a flow run with; raise any other, as `outcome` has it.
+    """Return the state in which an expected error ends a flow run; raise any other error as `outcome` gives it.
 
-    Were an expected one raised, Prefect would log its traceback and pickle it into the storage of results.
+    If an expected error were raised, Prefect would log its traceback and pickle it into the storage of results.
     """
     if isinstance(error, EXPECTED):
         return Failed(message=or_wait(error, "wait_seconds"), data=error)
@@ -86,7 +86,7 @@ def ended_by(error: Exception) -> State:
 
 
 def step(**options: Any) -> Callable[[Callable], Task]:
-    """Return what makes a task of a function: an error that it raises tells no secret."""
+    """Return a decorator that makes a task of a function; errors that the task raises hold no secret."""
 
     def make(function: Callable) -> Task:
         @wraps(function)
@@ -94,7 +94,7 @@ def step(**options: Any) -> Callable[[Callable], Task]:
             try:
                 return function(*words, **facts)
             except Exception as error:
-                raise outcome(error)  # noqa: B904  most often it is the same
+                raise outcome(error)  # noqa: B904  mostly the same error
 
         return _task(call, **options)
 
@@ -102,7 +102,7 @@ def step(**options: Any) -> Callable[[Callable], Task]:
 
 
 def _carry_out(title: str, call: Held) -> Held:
-    """Carry out a step of the pipeline."""
+    """Run a step of the pipeline."""
     return Held(call.value())
 
 
@@ -119,7 +119,7 @@ def run_step(title: str, function: Callable[..., T], *arguments: Any) -> T:
 
 @contextmanager
 def writing(address: Address, wait: float) -> Iterator[Warehouse]:
-    """Yield the warehouse, open for writing; log what is to be said of it when it is closed."""
+    """Yield the warehouse, open for writing; log its note after it is closed."""
     with opened(address, wait=wait) as writer:
         yield writer
     if writer.note:
@@ -132,7 +132,7 @@ def publish(warehouse: Warehouse) -> str:
 
 
 def patiently(call: Callable[[], Any], patience: float = _PATIENCE_SECONDS) -> Any:
-    """Return what a call to Prefect's server returns, tried again while the server is away; None when it stays away."""
+    """Return what a call to Prefect's server returns; try again while the server is away; None if it stays away."""
     deadline = time.monotonic() + patience
     pause = 0.5
     while True:
@@ -150,7 +150,7 @@ def patiently(call: Callable[[], Any], patience: float = _PATIENCE_SECONDS) -> A
 def log(
     message: str, *, source: str | None = None, runs: Sequence[str] = (), batch: int | None = None, level: int = 20
 ) -> None:
-    """Write a line of a flow run's log that says source, run and batch: in its text, and as fields of JSON logs."""
+    """Write a line of a flow run's log that names source, run and batch: in its text, and as fields of JSON logs."""
     shown = ", ".join(runs[:_SHOWN_RUNS]) + (f" and {len(runs) - _SHOWN_RUNS} more" if len(runs) > _SHOWN_RUNS else "")
     facts = {"source": source and redacted(source), "run": shown or None, "batch": batch}
     where = ", ".join(f"{name} {fact}" for name, fact in facts.items() if fact is not None)
@@ -169,7 +169,7 @@ def leave_link(key: str, link: str, text: str, description: str) -> None:
 
 
 class Progress:
-    """A progress artifact; while the server is away it stays as it is, and the work goes on."""
+    """A progress artifact; while the server is away it is not updated, and the work continues."""
 
     def __init__(self, key: str, description: str) -> None:
         self._told = 0.0
@@ -177,7 +177,7 @@ class Progress:
         self._id = self._try(lambda: create_progress_artifact(0.0, key=key, description=description))
 
     def reach(self, done: int, total: int) -> None:
-        """Set the share that is done; sent every few seconds, and at the end."""
+        """Set the share that is done; it is sent every few seconds, and at the end."""
         percent = round(100 * done / total, 1) if total else 100.0
         if self._id is None or percent == self._told or (done < total and time.monotonic() < self._not_before):
             return
@@ -185,7 +185,7 @@ class Progress:
         self._try(lambda: update_progress_artifact(self._id, percent))
 
     def _try(self, call: Callable[[], Any]) -> Any:
-        """Call the server once, for a moment: the work must not wait for it."""
+        """Call the server once, with a short timeout, because the work must not wait for it."""
         with temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 0, PREFECT_API_REQUEST_TIMEOUT: 5.0}):
             try:
                 return call()

@@ -1,9 +1,9 @@
-"""Run a module as `python -m` does, and end with the process that started it, however that ended.
+"""Run a module as `python -m` does, and end when the parent process ends, even by kill -9.
 
     python -m flows.with_parent MODULE [ARGUMENT…]
 
-Who starts it holds the other end of its standard input: the kernel closes it, also after kill -9. Then the module is
-ended by SIGTERM.
+The parent holds the other end of standard input. When the parent ends, the kernel closes it, and SIGTERM ends the
+module.
 """
 
 import os

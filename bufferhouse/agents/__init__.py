@@ -1,5 +1,5 @@
-"""The door of agents: a server of the Model Context Protocol over marts, the cookbook and the guarded door for SQL.
+"""The server for agents: the Model Context Protocol over marts, the cookbook and the guarded door for SQL.
 
-In: calls of tools, by whoever the client lets in. Out: answers as JSON, bounded and paged, with the marts that their
-numbers come from. It adds no number of its own, writes nothing, and reads no file but those of the warehouse.
+In: calls of tools from a client. Out: answers as JSON, limited and in pages, with the marts that their numbers come
+from. It computes no number of its own, writes nothing, and reads only the files of the warehouse.
 """

@@ -1,4 +1,4 @@
-"""What each tool answers: the objects that the command line prints as JSON, made by the same functions.
+"""The answers of the tools: the objects that the command line prints as JSON, made by the same functions.
 
 Each tool is called with a warehouse, its arguments and the limits of a statement.
 """
@@ -64,7 +64,11 @@ def describe_mart(place: Address, limits: Limits, name: str | None = None) -> Fo
 
 
 def ask(place: Address, limits: Limits, name: str | None = None, parameters: dict[str, Any] | None = None) -> Found:
-    """Return the answer to a question of the cookbook, as `bufferhouse query --ask`; without a name all questions."""
+    """Return the answer to a question of the cookbook, as `bufferhouse query --ask`; without a name all questions.
+
+    Raises:
+        UsageError: the question is not known, or there are parameters without a question.
+    """
     if name is None:
         if parameters:
             raise UsageError("parameters: expected the name of a question with them; without it all are listed")
@@ -85,8 +89,8 @@ def ask(place: Address, limits: Limits, name: str | None = None, parameters: dic
 def query(place: Address, limits: Limits, sql: str, parameters: dict[str, Any] | None = None) -> Found:
     """Return the answer of one statement that reads, as `bufferhouse query`.
 
-    Parameters are what JSON says they are: a version `0.10` in quotes is that text. An id that is given as text is
-    compared with numbers all the same.
+    Parameters keep their JSON types: a version `0.10` in quotes is text. An id that is given as text can still be
+    compared with numbers.
     """
     return _asked(place, limits, sql, parameters)
 
@@ -117,7 +121,7 @@ def compare(
 def explain_program(
     place: Address, limits: Limits, program: str, run: str | None = None, parts: Sequence[str] = PARTS
 ) -> Found:
-    """Return what a program takes at its peak, who owns it and from which line, as `bufferhouse report program`."""
+    """Return what a program takes at its peak, the owners and their source lines, as `bufferhouse report program`."""
     from bufferhouse.report.program.data import read_program
     from bufferhouse.report.program.text import program_text
 
@@ -161,9 +165,9 @@ def whatif(
     memory_space: int = 0,
     run: str | None = None,
 ) -> Found:
-    """Return what edits of values would do, or the fewest that fit, as `bufferhouse whatif`; else what each is worth.
+    """Return what edits of values would do, or the fewest edits that fit, as `bufferhouse whatif`.
 
-    Without edits and capacity it is the ranking of `bufferhouse savings`.
+    Without edits and capacity it is the ranking of `bufferhouse savings`: what each edit is worth.
     """
     from bufferhouse.report.whatif.data import read_change, read_savings
     from bufferhouse.report.whatif.text import change_text, savings_text
@@ -188,10 +192,10 @@ TOOLS: dict[str, Callable[..., Found]] = {
 
 
 def answer(tool: str, place: Address, arguments: dict[str, Any], limits: Limits, page: Page) -> str:
-    """Return what a tool answers, as JSON: one page of it.
+    """Return one page of the answer of a tool, as JSON.
 
     Raises:
-        UsageError: it cannot be carried out as it was given.
+        UsageError: the call is wrong.
         WarehouseBusy, WarehouseError: as `bufferhouse.warehouse.open.reading`.
     """
     with bound_password(place):
@@ -226,7 +230,7 @@ def _told(text: str, note: str | None) -> Found:
 
 
 def _texts(parameters: dict[str, Any] | None) -> dict[str, str]:
-    """Return parameters as they are typed behind --param."""
+    """Return parameters in the form that `--param` takes."""
     words = {None: "null", True: "true", False: "false"}
     return {
         name: value if isinstance(value, str) else words[value] if value is None or value is True or value is False

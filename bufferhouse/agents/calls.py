@@ -1,4 +1,4 @@
-"""Calls of tools from the server: each in a process of its own (`worker`), few at once, none for too long."""
+"""Calls of tools from the server: each in a process of its own (`worker`), few at once, each with a time limit."""
 
 import json
 import os
@@ -18,8 +18,8 @@ from bufferhouse.redaction import said
 
 MOST_CHARACTERS = 100_000  # of all arguments of a call
 _ASK_FOR_LESS = "; ask for less: the server was started with this limit"
-# Words of the command line in messages, and what an agent has for them. An option at the head of a message is called
-# as the argument here, which has `_` in its name.
+# Words of the command line in messages, and the words for agents. An option at the head of a message becomes the name
+# of the argument, which has `_` in place of `-`.
 _SPELLINGS = tuple(
     (re.compile(pattern), words)
     for pattern, words in (
@@ -41,7 +41,7 @@ _START_SECONDS = 10.0  # that a process may need before it begins, on a busy mac
 class Calls:
     """Calls of tools over one warehouse, each within limits; `seconds` and `memory_mib` are those of a statement.
 
-    Each is a process, `at_once` of them at once: others wait for their turn, no longer than a statement may take.
+    Each call is a process, and at most `at_once` run at once. Others wait, at most as long as a statement may take.
     """
 
     warehouse: str
@@ -55,10 +55,10 @@ class Calls:
         self._turns = anyio.Semaphore(self.at_once)
 
     async def call(self, tool: str, arguments: dict[str, Any], page: Page) -> str:
-        """Return what a tool answers.
+        """Return the answer of a tool.
 
         Raises:
-            UsageError: it cannot be carried out as it was given, or not within the limits.
+            UsageError: the call is wrong, or exceeds the limits.
         """
         given = {name: value for name, value in arguments.items() if value is not None}
         request = Request(

@@ -7,7 +7,7 @@ from bufferhouse.query.format import plain_json
 
 MOST_ROWS = 200
 MOST_CHARACTERS = 60_000  # of an answer
-LONG_TEXT = 2_000  # characters that stay of a text that is longer, where one row alone is too long
+LONG_TEXT = 2_000  # characters that stay of a longer text, if one row alone is too long
 
 
 class Page(NamedTuple):
@@ -20,13 +20,13 @@ class Page(NamedTuple):
 def paged(found: dict[str, Any], page: Page) -> str:
     """Return an object as JSON with one page of each of its lists.
 
-    `pages` says of each list that is not there whole how many rows it has and where the next page begins. Lists within
-    rows are cut to as many items as rows were asked for; where a list is one row alone, those within it have pages,
-    too, and the row is on each of them. Where a page of so many rows is too long, it has fewer; where one row alone is
-    too long, as with the signature of a program of thousands of parameters, long texts lose their middle.
+    `pages` says for each incomplete list how many rows it has and where the next page begins. Lists within rows are cut
+    to as many items as rows were asked for. If a list has a single row, the lists within it have pages, too, and the
+    row is on each page. If a page with so many rows is too long, it has fewer rows. If one row alone is too long, as
+    with the signature of a program with thousands of parameters, long texts lose their middle.
 
     Raises:
-        UsageError: one row is too long without those, too, or the page begins behind the end of every list.
+        UsageError: one row is too long even with shortened texts, or the page begins behind the end of every list.
     """
     if page.offset < 0 or not 1 <= page.limit <= MOST_ROWS:
         raise UsageError(f"expected offset >= 0 and limit from 1 to {MOST_ROWS}, found {page.offset}, {page.limit}")
@@ -56,7 +56,7 @@ def paged(found: dict[str, Any], page: Page) -> str:
 def _object(
     found: dict[str, Any], page: Page, count: int, left: dict[str, dict[str, Any]], path: str
 ) -> dict[str, Any]:
-    """Return an object with a limited number of rows of each list; what is left out is noted in `left`."""
+    """Return an object with a limited number of rows of each list; note the rows left out in `left`."""
     shown: dict[str, Any] = {}
     for name, value in found.items():
         place = f"{path}{name}"
@@ -79,7 +79,7 @@ def _object(
 
 
 def _longest_within(row: Any) -> int:
-    """Return the length of the longest list that a row holds; 0 where it holds none, or is no row."""
+    """Return the length of the longest list that a row holds; 0 if it holds none, or is not a row."""
     return max((len(one) for one in row.values() if isinstance(one, list)), default=0) if isinstance(row, dict) else 0
 
 
@@ -99,7 +99,7 @@ def _row(row: Any, limit: int, left: dict[str, dict[str, Any]], path: str) -> An
 
 
 def _without_long_texts(value: Any, left: dict[str, dict[str, Any]], path: str) -> Any:
-    """Return what was found with the ends of its long texts alone; which those are is noted in `left`."""
+    """Return an answer with only the ends of its long texts; note in `left` which texts were shortened."""
     if isinstance(value, dict):
         return {name: _without_long_texts(one, left, f"{path}.{name}" if path else name) for name, one in value.items()}
     if isinstance(value, list):

@@ -27,7 +27,7 @@ SKILL = PACKAGE / "agents" / "SKILL.md"
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 Offset = Annotated[int, Field(ge=0, description="The first row of each list, from 0; `pages` says where the next is.")]
 Limit = Annotated[int, Field(ge=1, le=MOST_ROWS, description="How many rows of each list at most.")]
-# list_programs gives numbers, and who asks for one again may write it as a number.
+# list_programs gives ids as numbers, so a client may send one back as a number.
 _Word = Annotated[str, BeforeValidator(lambda given: str(given) if type(given) is int else given)]
 Program = Annotated[_Word, Field(description="The program: its name or program_id, or the beginning of either.")]
 Run = Annotated[str, Field(description="The run: its name, the beginning of it, latest, or previous.")]
@@ -45,7 +45,7 @@ def instructions() -> str:
 
 
 class _Server(MCPServer):
-    """A server that refuses arguments of other names: left out in silence, they would change what is answered."""
+    """A server that refuses arguments with unknown names: ignoring them silently would change the answer."""
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
         """Call a tool, as the server of the package does."""
@@ -224,7 +224,7 @@ def listening(port: int) -> socket.socket:
     """Return a socket of 127.0.0.1 for `run_http`.
 
     Raises:
-        UsageError: somebody else has the port.
+        UsageError: another program has the port.
     """
     found = socket.socket()
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -238,9 +238,9 @@ def listening(port: int) -> socket.socket:
 
 
 def run_http(made: MCPServer, opened: socket.socket, token: str) -> None:
-    """Serve HTTP at /mcp of a socket until SIGTERM or Ctrl-C, to whoever sends the token as a bearer's.
+    """Serve HTTP at /mcp of a socket until SIGTERM or Ctrl-C, to clients that send the token as a bearer token.
 
-    Requests that a browser sends for a page are refused: by the names of host and origin, and as none has the token.
+    Requests that a browser sends for a web page are refused: by the names of host and origin, and without the token.
     """
     import uvicorn
 

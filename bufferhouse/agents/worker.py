@@ -1,7 +1,7 @@
 """One call of a tool in a process of its own: `python -m bufferhouse.agents.worker`, a request on standard input.
 
-A statement can crash DuckDB, take all memory its process may have, or hear no interrupt; none of it may end the server,
-and the warehouse is open for no longer than the call. The answer, or why there is none, goes to standard output.
+A statement can crash DuckDB, take all memory that its process may have, or ignore an interrupt. None of this may end
+the server, and the warehouse is open only during the call. The answer, or the error, goes to standard output.
 """
 
 import json
@@ -15,7 +15,7 @@ from bufferhouse.redaction import said
 
 
 class Request(NamedTuple):
-    """What is asked: a tool with its arguments, of a warehouse, by the process `parent`."""
+    """A call: a tool with its arguments, for a warehouse, from the process `parent`."""
 
     tool: str
     arguments: dict[str, Any]
@@ -30,7 +30,7 @@ class Request(NamedTuple):
 
 def main() -> None:
     """Answer the request."""
-    # Whatever a library prints is no part of the answer.
+    # Text that a library prints must not become part of the answer.
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     request = Request(**json.load(sys.stdin))

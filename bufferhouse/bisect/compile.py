@@ -26,10 +26,10 @@ def compile_into(
     flags_variable: str,
     timeout: float | None,
 ) -> str | None:
-    """Run a command that compiles, so that XLA dumps into a folder, and return what went wrong; None where nothing did.
+    """Run a command that compiles, so that XLA dumps into a folder; return what went wrong, or None.
 
-    `facts` become the run.json beside the dumps; the log lies there, too. `programs` stands first on the search path of
-    the command. `flags` come behind those that are set already.
+    `facts` become the run.json beside the dumps; the log is written there, too. `programs` is the first folder on the
+    search path of the command. `flags` are added behind those that are set already.
     """
     folder.mkdir(parents=True)
     (folder / RUN_FILE).write_text(json.dumps(facts), encoding="utf-8")
@@ -42,7 +42,7 @@ def compile_into(
     dumping = [f"--xla_dump_to={folder}", "--xla_dump_hlo_as_text"]
     for variable, own in ((flags_variable, list(flags)), ("XLA_FLAGS", dumping)):
         env[variable] = " ".join(filter(None, [env.get(variable, ""), *map(_quoted, own)]))
-    # What JAX takes from its cache is not compiled, and leaves no dump.
+    # A program that JAX takes from its cache is not compiled, and leaves no dump.
     env["JAX_ENABLE_COMPILATION_CACHE"] = "false"
     return _run(words, env, folder / LOG, timeout)
 
@@ -54,14 +54,14 @@ def _quoted(flag: str) -> str:
 def _run(words: Sequence[str], env: Mapping[str, str], log: Path, timeout: float | None) -> str | None:
     with log.open("wb") as out:
         try:
-            # A process group of its own: what it starts ends with it.
+            # A process group of its own, so that processes that it starts end with it.
             process = subprocess.Popen(
                 words, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
             )
         except OSError as error:
             return f"{words[0]}: {error.strerror}"
     try:
-        # Without a limit the kernel would take up the waiting again behind Ctrl-C: polars asks it to (SA_RESTART).
+        # Without a limit the kernel would continue to wait after Ctrl-C, because Polars sets SA_RESTART.
         code = process.wait(threading.TIMEOUT_MAX if timeout is None else timeout)
     except subprocess.TimeoutExpired:
         return f"took longer than {timeout:g} second{'' if timeout == 1 else 's'}"

@@ -13,12 +13,12 @@ from bufferhouse.errors import UsageError, did_you_mean
 _VERSIONS = re.compile(r"^Available versions: (.+)$", re.MULTILINE)
 _NUMBERS = re.compile(r"\d+")
 _INSTALL_SECONDS = 1800
-# What belongs together: a release of jaxlib works with its own jax.
+# Packages that belong together: a release of jaxlib works with its own jax.
 _PACKAGES = {"jaxlib": ["jax=={release}", "jaxlib=={release}"]}
 
 
 class CannotInstall(Exception):
-    """A release cannot be installed here, and why."""
+    """A release cannot be installed here; the message gives the reason."""
 
 
 class Environments:
@@ -40,7 +40,7 @@ class Environments:
         """Return the folder of programs of an environment that holds a release, made if there is none.
 
         Raises:
-            CannotInstall: there is no such release for this Python and machine, or what it needs does not go together.
+            CannotInstall: there is no such release for this Python and machine, or its requirements conflict.
         """
         place = self._folder / release
         if (place / ".made").exists():
@@ -56,7 +56,7 @@ class Environments:
         shutil.rmtree(self._folder / release, ignore_errors=True)
 
     def _uv_does(self, words: Sequence[str]) -> None:
-        # A registry may stand behind a certificate that only the system knows.
+        # The certificate of a registry may be known only to the system.
         env = {"UV_SYSTEM_CERTS": "1", **os.environ}
         env.pop("VIRTUAL_ENV", None)
         try:
@@ -70,7 +70,7 @@ class Environments:
 
 
 def _reason(said: str) -> str:
-    """Return the line of uv's message that tells why, without the drawing around it."""
+    """Return the line of uv's message that gives the reason, without the drawing around it."""
     lines = [told for line in said.strip().split("\n") if (told := line.strip(" ×╰─▶│├\t"))]
     return " ".join(lines[:4])[:300] or "uv says nothing"
 

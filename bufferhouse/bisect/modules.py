@@ -16,7 +16,7 @@ def own_modules(words: Sequence[str], search_path: Sequence[str] = ()) -> list[P
     """Return the files that scripts, `-m` and `-c` of a command import, those that these import, and so on.
 
     They are looked for beside the scripts, for `-m` and `-c` in the working directory, and in the folders of
-    `search_path`, not among installed packages. An import by a name that is computed is not seen.
+    `search_path`, but not among installed packages. Imports whose name is computed are not found.
     """
     scripts = [Path(word) for word in words if _is_script(word)]
     roots = [script.parent for script in scripts]
@@ -63,11 +63,11 @@ def _content(path: Path) -> bytes:
 
 
 def _imports(path: Path, content: bytes) -> Iterator[tuple[Path | None, list[str]]]:
-    """Yield the parts of each name that a module imports, with the folder that a relative one is looked for in."""
+    """Yield the parts of each name that a module imports, with the folder in which a relative name is looked for."""
     try:
         with warnings.catch_warnings(action="ignore"):
             tree = ast.parse(content)
-    except (SyntaxError, ValueError, RecursionError):  # for another Python, or none at all: the command will tell
+    except (SyntaxError, ValueError, RecursionError):  # for another Python, or not Python: the command will report it
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -85,6 +85,6 @@ def _files(root: Path, names: Sequence[str]) -> Iterator[Path]:
     folder = root
     for name in names:
         for file in (folder / f"{name}.py", folder / name / "__init__.py"):
-            if os.path.isfile(file):  # False, too, where a folder may not be looked into, or a name is too long
+            if os.path.isfile(file):  # also False if the user may not read a folder, or a name is too long
                 yield file
         folder /= name

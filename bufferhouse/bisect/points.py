@@ -24,8 +24,8 @@ from bufferhouse.redaction import printable
 from bufferhouse.sources.flags import effective_flags
 
 _SIGNED = "~bisect-"  # in the name of a run of a bisection, before what was compiled
-_FAILED = "~failed-"  # the same where the compilation failed: its dump is of no program that ran
-# How the variables begin that may change what a command compiles: XLA_FLAGS, LIBTPU_INIT_ARGS, JAX_ENABLE_X64, …
+_FAILED = "~failed-"  # the same if the compilation failed: its dump is of no program that ran
+# The first letters of variables that may change what a command compiles: XLA_FLAGS, LIBTPU_INIT_ARGS, JAX_ENABLE_X64, …
 _SIGNED_VARIABLES = ("JAX_", "LIBTPU_", "TF_", "XLA_")
 _SHOWN = 12  # programs of a run, in a message
 _FEW = 3  # program_ids, in a note
@@ -35,7 +35,7 @@ _RUN_ID = "SELECT run_id FROM raw.runs WHERE run_name = $name"
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What is known of one point: bytes of the program, the run that tells them, or the fault that it ended with."""
+    """The result of one point: the bytes of the program and the run they come from, or the fault of the compilation."""
 
     name: str
     verdict: str
@@ -63,14 +63,14 @@ class Asked:
     fail_is_bad: bool = False
     use_known: bool = True
     timeout: float | None = None
-    installed: Sequence[str] = ()  # beside each release, and for which Python
+    installed: Sequence[str] = ()  # requirements beside each release, and the Python
 
 
 def signature(asked: Asked) -> str:
-    """Return what is compiled, as far as the call tells it: its words, the files that they name, flags, packages.
+    """Return a text that identifies what is compiled: the words of the call, the files they name, flags, packages.
 
-    Besides, the modules that these files import, and the variables from which a compiler takes flags and JAX its
-    configuration: one such as JAX_ENABLE_X64 makes another program of the same script.
+    It also covers the modules that these files import, and the variables from which a compiler takes flags and JAX its
+    configuration: for example, JAX_ENABLE_X64 makes another program of the same script.
     """
     variables = sorted(
         (name, value)
@@ -92,12 +92,12 @@ def signature(asked: Asked) -> str:
 
 
 def _spoken(words: Sequence[str]) -> Iterator[str]:
-    """Yield the words of a command, what a shell finds within one, as behind `sh -c`, and that behind its `cd`."""
+    """Yield the words of a command, those of shell code within one (`sh -c`), and these as paths below its `cd`."""
     yield from words
     for word in words:
         inner = shlex.shlex(word, posix=True, punctuation_chars=True)
         inner.whitespace_split, inner.commenters = True, ""
-        with suppress(ValueError):  # a quotation without an end: code of another language
+        with suppress(ValueError):  # an open quotation: code of another language
             found = list(inner)
             yield from found
             folder = ""
@@ -115,7 +115,7 @@ Open = Callable[[], Any]
 
 
 class Points:
-    """The points of a bisection, measured once each."""
+    """The points of a bisection, each measured once."""
 
     def __init__(
         self, asked: Asked, load: Load, reading: Open, environments: Environments | None, tell: Callable[[str], None]
@@ -131,7 +131,7 @@ class Points:
         self._namesakes: set[int] = set()  # other programs of the function at the good end
 
     def first(self) -> None:
-        """Measure the good end. Where a run of somebody else agrees with it, other such runs are taken for known.
+        """Measure the good end. If a run that no bisection made agrees with it, other such runs count as known points.
 
         Raises:
             UsageError: it cannot be measured, or has no such program.
@@ -140,7 +140,7 @@ class Points:
         foreign = self._from_run(0, own=False)
         good = own or self._compiled(0)
         if good.size_bytes is None:
-            # Of flags the good end is the command without any, which no option names.
+            # With flags the good end is the command without any, for which there is no option.
             option = "" if self.asked.axis == "flags" else "--good "
             raise UsageError(f"{option}{good.name}: expected a compilation to compare with, found: {good.fault}")
         self._good = good = replace(good, verdict=GOOD)
@@ -152,7 +152,7 @@ class Points:
                 self.notes.append(f"run {foreign.run_name} has other bytes of {good.name}: runs of others are not used")
 
     def _note_namesakes(self, good: Point) -> None:
-        """Note the other programs of the function at the good end: whether they move, nobody looks."""
+        """Note the other programs of the function at the good end, whose changes a bisection does not look at."""
         with self._reading() as con:
             (run_id,) = execute(con, _RUN_ID, name=good.run_name).fetchone()
             rows = ask(con, "bisect_points", run_ids=[run_id], memory_space=self.asked.memory_space).records
@@ -166,10 +166,10 @@ class Points:
             )
 
     def check_space(self) -> None:
-        """Refuse a memory space that the program has at no point that was measured: it takes no bytes there at all.
+        """Refuse a memory space in which the program takes no bytes at any measured point.
 
         Raises:
-            UsageError: it has none of that number; the message says which it has.
+            UsageError: it does not have this memory space; the message says which it has.
         """
         measured = [point for point in self.found.values() if point.program_id is not None]
         with self._reading() as con:
@@ -232,34 +232,34 @@ class Points:
             for run_id, name in runs:
                 if row := self._row(con, run_id):
                     return self._told(at, name, row)
-            # The same command leaves the same programs: it is not compiled again for one that it does not leave.
+            # The same command gives the same programs: it is not compiled again for a program that it does not give.
             return self._lacking(at, con, *runs[0]) if own else None
 
     def _told(self, at: int, run_name: str, row: Record) -> Point:
-        """Return what a row of a run says of a point."""
+        """Return the point that a row of a run gives."""
         size = row[self.asked.metric]
         fault = None if size is not None else f"{self.asked.metric} bytes are not known: its dump has no live ranges"
         return Point(self.asked.names[at], SKIPPED, size, run_name, row["program_id"], fault=fault)
 
     def _lacking(self, at: int, con: Connection, run_id: int, run_name: str) -> Point:
-        """Return that a run has no dump of the program, and what it has."""
+        """Return the point of a run that has no dump of the program; its fault names the programs that the run has."""
         rows = ask(con, "bisect_points", run_ids=[run_id], memory_space=0).records
         names = list(dict.fromkeys(row["program_name"] for row in rows))
         there = ", ".join(map(printable, names[:_SHOWN])) or "none that could be read"
         there += ", …" if len(names) > _SHOWN else ""
-        # Where its function is there, it is another program of that which is missing.
+        # If the run has the function, another program of the function is missing.
         which = f" ({self._good.program_id})" if self._good and self.asked.program in names else ""
         fault = f"no dump of {printable(self.asked.program)}{which}; there are: {there}"
         fault += did_you_mean(self.asked.program, names) if not which else ""
         return Point(self.asked.names[at], SKIPPED, None, run_name, fault=fault)
 
     def _row(self, con: Connection, run_id: int) -> Record | None:
-        """Return what a run tells of the program: its largest dump, of the good end's program_id if it has that."""
+        """Return the row of the program in a run: its largest dump, of the good end's program_id if it has that."""
         rows = ask(con, "bisect_points", run_ids=[run_id], memory_space=self.asked.memory_space).records
         word = self.asked.program
         mine = [row for row in rows if word in (row["program_name"], str(row["program_id"]))]
         if self._good is not None:
-            # Else what it became: another signature, but none of those beside it.
+            # Else the program that it became: with another signature, which no other program of the good end has.
             mine = [row for row in mine if row["program_id"] == self._good.program_id] or [
                 row for row in mine if row["program_id"] not in self._namesakes
             ]

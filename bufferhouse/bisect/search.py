@@ -1,4 +1,4 @@
-"""The search for the first of many points that differs from the first one, with as few measurements as can be."""
+"""The search for the first of many points that differs from the first one, with as few measurements as possible."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ GOOD, BAD, SKIPPED = "good", "bad", "skipped"
 class Step:
     """Where a search ended: the last point that is good, the first that is bad; indices into the list.
 
-    `first_bad` is None where even the last point is good. `unknown` are the points between the two that could not be
+    `first_bad` is None if even the last point is good. `unknown` are the points between the two that could not be
     measured: the step may be at any of them.
     """
 
@@ -22,9 +22,9 @@ class Step:
 def search(count: int, verdict: Callable[[int], str], known: Callable[[int], bool] = lambda at: False) -> Step:
     """Return a step in a list of `count` points, of which the first is good; the list may have further steps.
 
-    `verdict` measures a point and says GOOD, BAD or SKIPPED. Points of `known` cost nothing, and are asked first. With
-    nothing skipped at most ceil(log2(count)) points are measured besides the first: the last one, which somebody says
-    is bad, is measured only if all before it are good.
+    `verdict` measures a point and returns GOOD, BAD or SKIPPED. Points for which `known` is true cost nothing, and are
+    asked first. If none is skipped, at most ceil(log2(count)) points are measured besides the first. The last point,
+    which the caller expects to be bad, is measured only if all others that were measured are good.
     """
     low, high = 0, count
     skipped: set[int] = set()

@@ -1,4 +1,4 @@
-"""Connections to a file of DuckDB or in memory, and what it means when DuckDB refuses one."""
+"""Connections to a file of DuckDB or in memory, and the errors for files that DuckDB refuses."""
 
 import time
 from collections.abc import Iterator
@@ -17,11 +17,11 @@ _SQLITE = b"SQLite format 3\0"
 
 
 def connect(path: Path | None, *, read_only: bool, wait: float) -> duckdb.DuckDBPyConnection:
-    """Connect, waiting up to `wait` seconds for whoever has the file open.
+    """Connect, waiting up to `wait` seconds while another process has the file open.
 
     Raises:
-        WarehouseInUse: another process has it open, longer than that.
-        WarehouseError: it cannot be opened, or is no database.
+        WarehouseInUse: another process has it open for longer.
+        WarehouseError: it cannot be opened, or is not a database of DuckDB.
     """
     if path is None:
         return duckdb.connect()
@@ -49,9 +49,9 @@ def connect(path: Path | None, *, read_only: bool, wait: float) -> duckdb.DuckDB
 
 
 def _check_file(con: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Refuse rows in the place of a database: of a file called .csv, .json or .parquet DuckDB makes views, in memory.
+    """Refuse a file of rows: for a file called .csv, .json or .parquet DuckDB makes views in memory.
 
-    What is written there would be lost without a word.
+    Rows that are written there would be lost without an error.
     """
     [(own,)] = con.execute("SELECT path FROM duckdb_databases() WHERE database_name = current_database()").fetchall()
     if own is None:
@@ -64,9 +64,12 @@ def _of_another_kind(path: Path) -> WarehouseError:
 
 
 def _check_kind(path: Path) -> None:
-    """Name a file that is another database's: DuckDB looks for an extension that reads it, and says only that.
+    """Refuse a file of SQLite by name: DuckDB only says that it lacks an extension for it.
 
-    To be called where DuckDB did not open the file: with any descriptor of it a process drops the lock that it has.
+    Call it only if DuckDB did not open the file: a process that closes any descriptor of a file loses its lock on it.
+
+    Raises:
+        WarehouseError: it is a database of SQLite.
     """
     with suppress(OSError), path.open("rb") as file:
         if file.read(len(_SQLITE)) == _SQLITE:
@@ -74,11 +77,12 @@ def _check_kind(path: Path) -> None:
 
 
 def close(con: duckdb.DuckDBPyConnection) -> None:
-    """Close a connection, and the database with the last of its connections. A closed one stays closed.
+    """Close a connection, and the database with its last connection. A closed one stays closed.
 
-    DuckDB 1.5.5 now and then (twice in some 8,000 times, on busy cores) ends the process with SIGSEGV, in one of its
-    own threads, while a database is taken down. `SET threads` ends them first: it returns when they are gone. A
-    statement that DuckDB gave up at a signal goes on in these threads until it is interrupted.
+    On busy cores DuckDB 1.5.5 sometimes (twice in some 8,000 times) ends the process with SIGSEGV, in one of its own
+    threads, while a database is closed. `SET threads` ends these threads first: it returns when they are gone. If
+    DuckDB gave up waiting for a statement at a signal, the statement continues in these threads until it is
+    interrupted.
     """
     with suppress(duckdb.Error):
         con.interrupt()
@@ -86,18 +90,18 @@ def close(con: duckdb.DuckDBPyConnection) -> None:
     try:
         con.execute("SET threads = 1")
     except duckdb.Error:
-        time.sleep(_LAST_TASKS)  # settings are locked, or the transaction broke: what they still do is short
+        time.sleep(_LAST_TASKS)  # settings are locked, or the transaction failed: what the threads still do is short
     finally:
         con.close()
 
 
 def close_writer(con: duckdb.DuckDBPyConnection) -> duckdb.Error | OSError | None:
-    """Take the log into the file, and close a connection that wrote it; where that fails, the log stays: return why."""
+    """Write the log into the file, and close the writer's connection; return the error if the log stays."""
     interrupts.forget(con)
     try:
         journal.checkpoint(con)
         with suppress(duckdb.Error, OSError):
-            journal.remove_empty_logs(con)  # as long as the lock is held: later it may be another writer's
+            journal.remove_empty_logs(con)  # while the lock is held: later the log may be another writer's
     except (duckdb.Error, OSError) as error:
         return error
     finally:
@@ -106,38 +110,38 @@ def close_writer(con: duckdb.DuckDBPyConnection) -> duckdb.Error | OSError | Non
 
 
 def evict(con: duckdb.DuckDBPyConnection, limit: str) -> None:
-    """Give back the memory in which DuckDB keeps blocks of the file that it has read; `limit` is what it may take.
+    """Free the memory in which DuckDB keeps blocks that it has read; `limit` is the memory limit to set afterwards.
 
-    It evicts them when it may take less (`BufferPool::SetLimit`), and may then take as much as before: to set it back
-    to its default would change what it says, and not what it takes. Nothing is written to a disk meanwhile; where
-    statements have written to one already, all stays as it is.
+    DuckDB evicts blocks when its limit is lowered (`BufferPool::SetLimit`). Then the limit is set to `limit` and not
+    reset to its default, which would change what the setting says, but not what DuckDB takes. No temporary files are
+    written meanwhile; if statements have written some already, nothing is evicted.
     """
     folder = con.execute("SELECT current_setting('temp_directory')").fetchone()[0]
     try:
         con.execute("SET temp_directory = ''")
     except duckdb.Error:
         return
-    with suppress(duckdb.OutOfMemoryException):  # what is in use stays
+    with suppress(duckdb.OutOfMemoryException):  # blocks in use stay
         con.execute(f"SET memory_limit = '{_LITTLE}'")
     con.execute(f"SET memory_limit = '{limit}'")
     con.execute(f"SET temp_directory = {quoted(folder)}")
 
 
 def settle(con: duckdb.DuckDBPyConnection) -> None:
-    """Make a connection and its cursors answer alike wherever it is opened, and stop at Ctrl-C."""
+    """Make a connection and its cursors give the same answers on every machine, and stop at Ctrl-C."""
     interrupts.listen(con)
     interrupts.stop_statements()
-    # A cursor is a connection of its own, with what is set for all of them: Polars and pandas ask through one.
+    # A cursor is a connection of its own, which has only global settings: Polars and pandas use one.
     con.execute("SET GLOBAL TimeZone = 'UTC'")
-    with suppress(duckdb.InvalidInputException):  # a notebook without ipywidgets, where none is drawn
+    with suppress(duckdb.InvalidInputException):  # a notebook without ipywidgets, which draws no bar
         con.execute("SET enable_progress_bar = false")  # DuckDB draws its own on standard output
-    con.execute("SET python_enable_replacements = false")  # a table that is not there is no variable of ours
+    con.execute("SET python_enable_replacements = false")  # an unknown table is an error, not a variable of Python
 
 
 def tries(seconds: float, pause: float = 0.05, longest_pause: float | None = None) -> Iterator[bool]:
     """Yield before each try whether it is the last one: the first at once, and others until `seconds` are over.
 
-    Whoever succeeds leaves the loop. `pause` is the time between two tries; it grows up to `longest_pause`.
+    The caller leaves the loop after a success. `pause` is the time between two tries; it grows up to `longest_pause`.
     """
     deadline = time.monotonic() + seconds
     while True:

@@ -1,7 +1,7 @@
-"""Faults that DuckDB tells in words only: it has no class and no number for them.
+"""Faults that DuckDB reports only in the text of a message: it has no class and no number for them.
 
-The words are those of DuckDB 1.5.5, DuckLake and libpq; nothing else of bufferhouse looks into a message to decide
-(docs/decisions/0025). `tests/engine/test_faults.py` makes DuckDB say each.
+The words are those of DuckDB 1.5.5, DuckLake and libpq; no other module of bufferhouse reads a message of DuckDB to
+decide something (docs/decisions/0025). `tests/engine/test_faults.py` makes DuckDB raise each fault.
 """
 
 import re
@@ -12,37 +12,37 @@ from bufferhouse.errors import SourceUnavailable, UsageError, WarehouseBusy, War
 
 _NO_SPACE = ("No space left on device", "Disk quota exceeded", "File too large", "File size limit exceeded")
 _DAMAGED = ("Corrupt database file", "Could not read enough bytes")
-_OF_ROWS = "Cannot launch in-memory database"  # read-only, of rows that it would read into memory
+_OF_ROWS = "Cannot launch in-memory database"  # a file of rows, opened read-only
 _LOCKED = ("Could not set lock", "Conflicting lock")
-_NO_LAKE = "creating a new DuckLake is explicitly disabled"  # the catalog's database is there, and no lake is in it
-_EXPIRED = "No snapshot found at version"  # somebody compacted the lake since it was opened to read
+_NO_LAKE = "creating a new DuckLake is explicitly disabled"  # the catalog's database exists and holds no lake
+_EXPIRED = "No snapshot found at version"  # the lake was compacted since the reader opened it
 _FAILED = "Failed to commit DuckLake transaction.\n"
-# A statement of DuckLake's own to its catalog, in whole.
+# A whole statement that DuckLake itself sent to its catalog.
 _STATEMENT = re.compile(r'(Failed to (?:prepare COPY|prepare query|execute query)) ".*": ', re.DOTALL)
-# What DuckLake puts before what its catalog said, with the path of a catalog that is a file, which was said before.
+# DuckLake puts this before the error of its catalog, with the path of a catalog file, which our message names anyway.
 _UNATTACHED = re.compile(r'Failed to attach DuckLake MetaData "[^"]*" at path \+ "[^"]*"(?=.)')
 _UNFETCHED = "Attempting to fetch from an unsuccessful query result\nError: "  # before the error that says why
-_OF_BUCKETS = "httpfs"  # the extension that a lake in a bucket wants, which is loaded for no other
-# Whatever met a connection that ended, or a server that starts, may tell it as any kind of error.
+_OF_BUCKETS = "httpfs"  # the extension that is loaded only for a lake in a bucket
+# A connection that ended, or a server that starts, may be reported as any kind of error.
 _AWAY = re.compile(
     r"closed the connection|onnection refused|terminating connection|no connection to the server|Unable to connect"
     r"|starting up|shutting down|in recovery mode|could not (?:receive|send) data|connection not open|timeout"
     r"|could not translate|Current transaction is aborted"
 )
-# What will not be answered otherwise the next time.
+# Refusals that will be the same the next time.
 _REFUSED = re.compile(
     r"HTTP (?:code )?(?:3|4(?!08|29))\d\d|AccessDenied|NoSuchBucket|InvalidAccessKeyId|authentication|Cannot open file"
     r"|Failed to create directory"
 )
-# What PostgreSQL, or libpq, answers to a role, a password or a database that there is not: SQLSTATE 28 and 3D, which
-# neither DuckDB nor psycopg passes on from the beginning of a session.
+# The answers of PostgreSQL, or libpq, to a wrong role, password or database: SQLSTATE 28 and 3D, which neither DuckDB
+# nor psycopg passes on at the beginning of a session.
 _KEPT_OUT = re.compile(
     r"authentication failed|no password supplied|no pg_hba\.conf entry|is not permitted to log in"
     r'|(?:role|database) "[^"]*" does not exist|permission denied for database'
 )
 _MISSING = re.compile(r"error reading '([^']+)'.* 404 |Cannot open file \"([^\"]+)\": No such file")
-# What DuckDB says of a Parquet file with other bytes than were written. Mostly it names the file, which readers
-# have below the `ROOT` of bufferhouse.warehouse.address; of its head or foot it tells the fault alone.
+# What DuckDB says of a Parquet file whose bytes have changed. Mostly it names the file, which readers have below the
+# `ROOT` of bufferhouse.warehouse.address; for damage in the head or foot of a file it names only the fault.
 _DATA_PATH = "lakefiles://data/"
 _SPOILED = re.compile(
     r"(?:Failed to read file|No magic bytes found at end of file|Footer length error in file|File"
@@ -53,34 +53,34 @@ _SPOILED_SOMEWHERE = re.compile(
     r"TProtocolException|Out of buffer|[Cc]orrupted|don't know what type|invalid TType"
     r"|registered for bytes outside file"
 )
-# What the server of a bucket says to one who may not do that there, or where the bucket is gone.
+# The answers of a bucket's server to keys without the right to do that, or if the bucket is gone.
 _DENIED = re.compile(r"HTTP (?:code )?403|AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch")
-# To keys that are too old, and to those of another region, it says the same where an answer has no text.
+# The same answer for expired keys and for keys of another region, if it has no text.
 _TOO_OLD = re.compile(r"HTTP (?:code )?400|Expired")
-_ELSEWHERE = re.compile(r"HTTP (?:code )?3\d\d|PermanentRedirect")  # a redirect that leads nowhere is not followed
-_NO_BUCKET = re.compile(r"Unable to connect to URL .*HTTP code 404|NoSuchBucket")  # of an object it has other words
-# What the system says to one who may not write a file of a folder, or make the folder.
+_ELSEWHERE = re.compile(r"HTTP (?:code )?3\d\d|PermanentRedirect")  # a redirect without an address is not followed
+_NO_BUCKET = re.compile(r"Unable to connect to URL .*HTTP code 404|NoSuchBucket")  # a missing object has other words
+# The system's answer if this user may not write a file in a folder, or make the folder.
 _FORBIDDEN = re.compile(r'(?:Cannot open file|Failed to create directory) "')
-# What a file system in Python has raised is told by the name of its class and its words.
+# DuckDB reports an error of a file system in Python by the name of its class and its message.
 _RAISED = re.compile(r"(\w+): ([^\n]*)")
 _OURS = {kind.__name__: kind for kind in (SourceUnavailable, UsageError, WarehouseError)}
 _MAY_PASS = (duckdb.IOException, duckdb.HTTPException, duckdb.TransactionException, duckdb.ConnectionException)
 
 
 def reason(error: object) -> str:
-    """Return the line of an error that says why: DuckLake puts others before it that say only that it failed."""
+    """Return the line of an error that gives the reason: DuckLake puts lines before it that say only that it failed."""
     text = _UNATTACHED.sub("", _STATEMENT.sub(r"\1: ", str(error).strip()))
     why = first_line(text.partition(_FAILED)[2] or text.partition(_UNFETCHED)[2] or text)
     return why.removeprefix("Failed to commit: ").rpartition("Original error: ")[2]
 
 
 def lacks_space(error: object) -> bool:
-    """Return whether an error is that of a full disk, a full quota or a limit on the size of files."""
+    """Return whether an error means a full disk, a full quota or a limit on the size of files."""
     return any(reason in str(error) for reason in _NO_SPACE)
 
 
 def no_space(path: object, error: Exception) -> WarehouseFull | None:
-    """Return the error to raise for one of DuckDB that says that the disk is full; None for any other."""
+    """Return the error to raise if DuckDB's error means a full disk; None for any other."""
     if not lacks_space(error):
         return None
     return WarehouseFull(
@@ -90,14 +90,14 @@ def no_space(path: object, error: Exception) -> WarehouseFull | None:
 
 
 def damage(path: object, error: Exception) -> WarehouseError | None:
-    """Return the error to raise for one of DuckDB that finds its file damaged; None for any other."""
+    """Return the error to raise if DuckDB's error means a damaged file; None for any other."""
     if not any(reason in str(error) for reason in _DAMAGED):
         return None
     return WarehouseError(f"{path} is damaged: {reason(error)}; restore a copy (docs/operations.md)")
 
 
 def is_of_rows(error: Exception) -> bool:
-    """Return whether a file that is opened to read is none of DuckDB, but one of rows: CSV, JSON or Parquet."""
+    """Return whether a file that is opened to read is not a database, but holds rows: CSV, JSON or Parquet."""
     return _OF_ROWS in str(error)
 
 
@@ -107,7 +107,7 @@ def is_locked(error: Exception) -> bool:
 
 
 def holder(error: Exception) -> str:
-    """Return which process has it open."""
+    """Return which process has the database open."""
     found = re.search(r"PID \d+", str(error))
     return found[0] if found else "its number is not known"
 
@@ -118,17 +118,17 @@ def is_no_lake(error: Exception) -> bool:
 
 
 def is_expired(error: object) -> bool:
-    """Return whether the snapshot of a lake that is being read has been removed."""
+    """Return whether the snapshot that a reader uses was removed from the lake."""
     return _EXPIRED in str(error)
 
 
 def wants_buckets(error: Exception) -> bool:
-    """Return whether a lake keeps its files in a bucket, and the extension for these is not loaded."""
+    """Return whether a lake keeps its files in a bucket, and the extension for buckets is not loaded."""
     return _OF_BUCKETS in str(error)
 
 
 def keeps_out(error: Exception) -> bool:
-    """Return whether PostgreSQL answers, and lets nobody in by this role, password or database."""
+    """Return whether PostgreSQL answers, and refuses the role, password or database."""
     return _KEPT_OUT.search(str(error)) is not None
 
 
@@ -138,9 +138,9 @@ def missing_file(place: str) -> str:
 
 
 def raised_inside(error: Exception) -> Exception | None:
-    """Return the error of ours that the files of a lake have raised within a statement of DuckDB; None for others.
+    """Return our own error that the files of a lake raised inside a statement of DuckDB; None for other errors.
 
-    What DuckDB's own file systems say of a file that is not there is one, too, and what it says of a damaged one.
+    Errors of DuckDB's own file systems about missing or damaged files are translated, too.
     """
     if type(error) is duckdb.Error and (found := _RAISED.match(str(error))) and found[1] in _OURS:
         return _OURS[found[1]](found[2])
@@ -150,7 +150,7 @@ def raised_inside(error: Exception) -> Exception | None:
 
 
 def _spoiled(error: Exception) -> WarehouseError | None:
-    """Return the error to raise for one of DuckDB that finds a file of a lake damaged; None for any other."""
+    """Return the error to raise if DuckDB's error means a damaged file of a lake; None for any other."""
     is_named = isinstance(error, duckdb.InvalidInputException | duckdb.IOException)
     if is_named and _SPOILED.search(str(error)):
         said = reason(error).replace(_DATA_PATH, "")
@@ -164,9 +164,9 @@ def _spoiled(error: Exception) -> WarehouseError | None:
 
 
 def refused(error: Exception) -> WarehouseError | None:
-    """Return the error to raise for one of a bucket or a folder that says no to what a lake asks; None for any other.
+    """Return the error to raise if the bucket or the folder of a lake refuses; None for any other error.
 
-    An object that is not there is told by `raised_inside`.
+    `raised_inside` handles missing objects.
     """
     said = reason(error)
     if isinstance(error, duckdb.IOException) and _FORBIDDEN.search(said):
@@ -189,25 +189,25 @@ def refused(error: Exception) -> WarehouseError | None:
 
 
 def is_away(error: Exception) -> bool:
-    """Return whether a server does not answer, or not any more."""
+    """Return whether a server does not answer, or no longer answers."""
     return _AWAY.search(str(error)) is not None
 
 
 def away(error: Exception) -> WarehouseBusy:
-    """Return the message about a lake that does not answer, even after several tries."""
+    """Return the error to raise if a lake does not answer, even after several tries."""
     return WarehouseBusy(f"the lake does not answer: {reason(error)}; what was committed is kept, try again later")
 
 
 def lost_catalog(error: Exception) -> WarehouseBusy | None:
-    """Return the error to raise where a catalog went away under a statement of DuckLake's own; None for any other.
+    """Return the error to raise if a catalog went away during a statement of DuckLake itself; None for any other.
 
-    No user can write such a statement.
+    A user's own SQL never gives this error.
     """
     return away(error) if is_away(error) and _STATEMENT.search(str(error)) else None
 
 
 def passes(error: Exception) -> bool:
-    """Return whether an error of DuckDB is of a fault that passes: trying again can help."""
+    """Return whether an error of DuckDB is temporary: trying again can help."""
     is_fault = isinstance(error, _MAY_PASS) or (isinstance(error, duckdb.Error) and is_away(error))
     return is_fault and not (_REFUSED.search(str(error)) or keeps_out(error) or lacks_space(error) or _spoiled(error))
 
@@ -218,10 +218,10 @@ def fills_temporary_files(error: Exception) -> bool:
 
 
 def lacks_memory(error: Exception) -> bool:
-    """Return whether memory for an answer could not be had, which is a plain RuntimeError."""
+    """Return whether there was no memory for an answer, which DuckDB raises as a plain RuntimeError."""
     return "allocate" in str(error)
 
 
 def is_closed(error: object) -> bool:
-    """Return whether a statement asked for what the read-only door closes."""
+    """Return whether a statement needs an operation that the read-only door does not allow."""
     return any(words in str(error) for words in ("operations are disabled by config", "disabled through config"))

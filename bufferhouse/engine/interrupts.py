@@ -1,13 +1,13 @@
 """Ctrl-C that is not lost.
 
-DuckDB loses it in three ways. It looks for signals between the tasks that Python's main thread works on
-(`CompletePendingQuery` of its client for Python): while that thread waits for DuckDB's own threads, or for one task
-that never ends, it looks for none. Where it finds one it gives up waiting, but the statement goes on in its threads,
-and whoever closes the connection waits for it. And it tries imports (pandas at every parameter, pyarrow.dataset at the
-first Arrow table), and where Ctrl-C meets one of them it takes the KeyboardInterrupt for a failed import and goes on.
+DuckDB loses it in three ways. It looks for signals only between the tasks of Python's main thread
+(`CompletePendingQuery` of its client for Python), and not while that thread waits for DuckDB's own threads, or for one
+task that never ends. If it finds a signal, it stops waiting, but the statement continues in DuckDB's threads, and
+closing the connection waits for it. And it tries imports (pandas at every parameter, pyarrow.dataset at the first Arrow
+table): if Ctrl-C comes during an import, it takes the KeyboardInterrupt for a failed import and continues.
 
-So the signal itself wakes a thread here, which interrupts what runs on the connections in use; and it is remembered, as
-long work asks, too.
+So here the signal itself wakes a thread, which interrupts the statements on the connections in use. The signal is also
+remembered, so that long work can ask for it.
 """
 
 import os
@@ -26,19 +26,19 @@ AGAIN_SECONDS = 0.1  # between two interrupts
 END = b"\0"  # no signal has this number
 _STOPPING = (bytes([signal.SIGINT]), bytes([signal.SIGTERM]))
 
-_ends: list[socket.socket] = []  # of `stop_statements`; a forked process has none of its thread, and makes its own
+_ends: list[socket.socket] = []  # of `stop_statements`; a forked process lacks its thread, and makes new ones
 _came = False
-_heard = threading.Event()  # by somebody who does not forgive it
+_heard = threading.Event()  # the KeyboardInterrupt was raised where nothing swallows it
 _in_use: WeakSet = WeakSet()
-_looking = threading.RLock()  # the handler of signals may meet its own thread here
+_looking = threading.RLock()  # reentrant, because the handler of signals may interrupt its own thread here
 
 
 @contextmanager
 def remembered() -> Iterator[None]:
-    """Let Ctrl-C stop the statements inside, and remember it for `check`; what comes of it is a KeyboardInterrupt.
+    """Let Ctrl-C stop the statements inside, and remember it for `check`; the result is a KeyboardInterrupt.
 
-    It is raised at once, as ever, or where a statement was stopped. Installs nothing where somebody else handles
-    Ctrl-C, or outside the main thread.
+    It is raised at once, as usual, or by the statement that was stopped. If other code handles Ctrl-C, and outside the
+    main thread, no handler is installed.
     """
     global _came
     is_main = threading.current_thread() is threading.main_thread()
@@ -57,11 +57,11 @@ def remembered() -> Iterator[None]:
 
 
 def stop_statements() -> None:
-    """Let Ctrl-C and SIGTERM stop the statements of this process from now on, whoever handles the signal.
+    """Let Ctrl-C and SIGTERM stop the statements of this process from now on, whatever code handles the signal.
 
-    For notebooks and flows, which handle signals themselves: what comes of it stays theirs to say. A statement is
-    stopped as long as the main thread stands in it. Does nothing outside the main thread, nor where somebody else wants
-    to be woken by signals.
+    For notebooks and flows, which have handlers of their own that decide what happens next. A statement is interrupted
+    as long as the main thread waits for it. Does nothing outside the main thread, or if other code has set a file
+    descriptor for wake-ups by signals.
     """
     if threading.current_thread() is not threading.main_thread():
         return
@@ -77,10 +77,10 @@ def stop_statements() -> None:
 
 
 def _forget_ends() -> None:
-    """Let a forked process be woken by nothing: its signals would be written into whatever it opens in that place."""
+    """Stop wake-ups in a forked process: its signals would be written into any file with the same descriptor."""
     if _ends:
         before = signal.set_wakeup_fd(-1)
-        if before not in (-1, _ends[1].fileno()):  # somebody else's
+        if before not in (-1, _ends[1].fileno()):  # it belongs to other code
             signal.set_wakeup_fd(before, warn_on_full_buffer=False)
     _ends.clear()
 
@@ -95,7 +95,7 @@ def _stop_where_main_stands(woken: socket.socket) -> None:
             continue
         place = _place_of(main)
         while place is not None and _place_of(main) == place:
-            _interrupt()  # again and again: the statement may have been about to begin
+            _interrupt()  # repeated, because the statement may not have begun yet
             time.sleep(AGAIN_SECONDS)
 
 
@@ -105,7 +105,7 @@ def _place_of(thread: int) -> tuple[int, int] | None:
 
 
 def check() -> None:
-    """Raise a KeyboardInterrupt that got lost on its way."""
+    """Raise a KeyboardInterrupt that got lost."""
     if _came:
         _heard.set()
         raise KeyboardInterrupt
@@ -127,8 +127,8 @@ def forget(con: Any) -> None:
 def woken_by_signals(watch: Callable[[socket.socket], None]) -> Iterator[None]:
     """Call a function in a thread of its own, with a socket from which it reads the numbers of signals as they come.
 
-    It has to return where it reads END. The thread closes the socket, so Ctrl-C may meet its very beginning. Only the
-    main thread can arrange to be woken: in others END is all that comes.
+    The function must return when it reads END. The thread closes the socket, so Ctrl-C may come even before it begins.
+    Only the main thread can receive signals: in other threads the function reads only END.
     """
     woken, end = socket.socketpair()
     end.setblocking(False)  # as signal.set_wakeup_fd wants it
@@ -143,7 +143,7 @@ def woken_by_signals(watch: Callable[[socket.socket], None]) -> Iterator[None]:
             thread.start()
             yield
         finally:
-            with suppress(BrokenPipeError):  # it had nothing more to wait for
+            with suppress(BrokenPipeError):  # the function has returned already
                 end.send(END)
             if thread.is_alive():
                 thread.join()
@@ -160,7 +160,7 @@ def _waking(end: socket.socket) -> Iterator[None]:
     finally:
         try:
             signal.set_wakeup_fd(before)
-        except OSError:  # closed by now, where Ctrl-C met the beginning of this and nobody ended it
+        except OSError:  # it was closed: Ctrl-C came at the beginning of this context, which was not ended
             signal.set_wakeup_fd(-1)
 
 
@@ -170,7 +170,7 @@ def _remember(number: int, frame: FrameType | None) -> None:
     if not _is_in_an_import(frame):
         _heard.set()
     _interrupt()
-    # Where a statement was stopped, that is on its way already: what cleans up behind it must not be cut short.
+    # If a statement was stopped, its error is raised already, and the cleanup behind it must not be interrupted.
     if not _is_stopped_statement(sys.exc_info()[1]):
         raise KeyboardInterrupt
 
@@ -185,7 +185,7 @@ def _is_in_an_import(frame: FrameType | None) -> bool:
 
 @contextmanager
 def _as_interrupt() -> Iterator[None]:
-    """Raise a KeyboardInterrupt for whatever came of one: an error of DuckDB, or one that was made of it."""
+    """Raise a KeyboardInterrupt for an error that one has caused: an error of DuckDB, or one made from it."""
     try:
         yield
     except Exception as error:
@@ -198,7 +198,7 @@ def _as_interrupt() -> Iterator[None]:
 
 
 def _is_stopped_statement(error: BaseException | None) -> bool:
-    # Imported by now, if it raised this; and Ctrl-C may meet the import itself, when nothing is in the module yet.
+    # If duckdb raised this, it is imported. Ctrl-C may also come during its import, while the module is still empty.
     kind = getattr(sys.modules.get("duckdb"), "InterruptException", None)
     return kind is not None and isinstance(error, kind)
 
@@ -206,7 +206,7 @@ def _is_stopped_statement(error: BaseException | None) -> bool:
 def _stop_until_heard(woken: socket.socket) -> None:
     has_come = False
     while True:
-        # Again and again until it was heard: the statement may have been about to begin.
+        # Repeated until it was heard, because the statement may not have begun yet.
         woken.settimeout(AGAIN_SECONDS if has_come and not _heard.is_set() else None)
         with suppress(TimeoutError):
             byte = woken.recv(1)
@@ -220,5 +220,5 @@ def _stop_until_heard(woken: socket.socket) -> None:
 def _interrupt() -> None:
     with _looking:
         for con in list(_in_use):
-            with suppress(Exception):  # somebody has closed it
+            with suppress(Exception):  # it was closed
                 con.interrupt()

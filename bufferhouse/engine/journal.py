@@ -1,16 +1,16 @@
-"""A rollback journal: what a checkpoint of DuckDB overwrites in place is kept beside the file until it is done.
+"""A rollback journal: it keeps, beside the file, the blocks that a checkpoint of DuckDB overwrites in place.
 
-A checkpoint puts pieces of metadata where blocks have room, and so writes blocks anew whose other pieces the checkpoint
-before needs, which stands until the header is written. The kernel ends the write of a killed process between two pages,
-a power cut anywhere: then DuckDB 1.5.5 refuses the file for the checksum of such a block. Nothing else that the
-standing checkpoint needs is overwritten.
+A checkpoint puts pieces of metadata into blocks that have room, and so rewrites blocks with other pieces that the
+previous checkpoint needs, which is valid until the header is written. The kernel ends the write of a killed process
+between two pages, a power cut ends it anywhere: then DuckDB 1.5.5 refuses the file because of the checksum of such a
+block. Nothing else that the valid checkpoint needs is overwritten.
 
-So a writer's connection makes no checkpoint of its own accord (`guard`), and `checkpoint` first keeps these blocks in
-`<file>.journal`. Whoever opens the file next puts them back, byte for byte, if the header is still that of the journal
-(`roll_back`). No checksum is computed: damage of any other kind stays what it is (docs/decisions/0020).
+So a writer's connection makes no checkpoint by itself (`guard`), and `checkpoint` first keeps these blocks in
+`<file>.journal`. The next process that opens the file puts them back, byte for byte, if the header is still that of the
+journal (`roll_back`). No checksum is computed, so damage of any other kind stays visible (docs/decisions/0020).
 
-To put them back this file is run as a script, with the standard library alone: where a process opens and closes a file
-once more, a lock that DuckDB holds on it there is gone.
+To put blocks back, this file is run as a script with the standard library alone: if a process opens and closes a file
+once more, it loses the lock that DuckDB holds on it in that process.
 """
 
 import fcntl
@@ -28,13 +28,13 @@ HEADER_BYTES = 12288  # three headers of a page each; a checkpoint writes one of
 _DIGEST_BYTES = 32
 _ENTRY = struct.Struct("<2Q")  # place and length of the bytes that follow
 _NEVER = "1TB"  # a log this long
-_LONGEST = 16 << 20  # the bytes of a log that a commit takes in, which are DuckDB's own
+_LONGEST = 16 << 20  # bytes of a log from which a commit makes a checkpoint: DuckDB's default
 _BUSY = 3
 _PAUSE_SECONDS = 0.05
 
 
 def guard(con) -> None:
-    """Let `commit` and `checkpoint` alone make checkpoints from now on, also of what is attached later."""
+    """Let only `commit` and `checkpoint` make checkpoints from now on, also of databases that are attached later."""
     con.execute(f"SET checkpoint_threshold = '{_NEVER}'")
     con.execute("PRAGMA disable_checkpoint_on_shutdown")
 
@@ -46,14 +46,14 @@ def unguard(con) -> None:
 
 
 def make_logs(con) -> None:
-    """Make the logs that a connection's files have not, empty: DuckDB would let everybody read them."""
+    """Make empty logs for the files of a connection that have none: DuckDB would make them readable for everybody."""
     for _, file in _files(con):
         make_log(file)
 
 
 def make_log(file: Path) -> None:
-    """Make the log of a file that has none, for those who may read and write the file."""
-    with suppress(OSError):  # there is one; or there is no space, which DuckDB tells by itself
+    """Make the log of a file that has none, with the owner and the permissions of the file."""
+    with suppress(OSError):  # there is one; or there is no space, which DuckDB reports itself
         os.close(_opened_beside(file, log_path(file), os.O_EXCL))
 
 
@@ -67,10 +67,10 @@ def remove_empty_logs(con) -> None:
 
 
 def _opened_beside(file: Path, other: Path, flags: int) -> int:
-    """Open what lies beside a file to write it; those may read and write it who may do so with the file."""
+    """Open a file beside another one to write it, with the owner and the permissions of the other."""
     descriptor = os.open(other, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | flags, 0o600)
     found = file.stat()
-    with suppress(PermissionError):  # it is somebody else's, who has made it so
+    with suppress(PermissionError):  # another user owns it, and has set its permissions
         os.fchmod(descriptor, stat.S_IMODE(found.st_mode))
     with suppress(PermissionError):  # only root gives files away
         os.fchown(descriptor, found.st_uid, found.st_gid)
@@ -78,9 +78,9 @@ def _opened_beside(file: Path, other: Path, flags: int) -> int:
 
 
 def commit(con) -> None:
-    """Commit a transaction; DuckDB takes a log that has become long into the file in the same go.
+    """Commit a transaction; if the log has become long, DuckDB also writes it into the file.
 
-    Long is one of 16 MiB, or as long as the file: then rows are written once, to the file, and not to the log first.
+    A log is long at 16 MiB, or at the length of the file: then rows are written once, to the file and not to the log.
 
     Raises:
         duckdb.Error: as COMMIT.
@@ -105,11 +105,11 @@ def commit(con) -> None:
 
 
 def checkpoint(con) -> None:
-    """Take the logs of a connection's files into the files; one that has no log has all that was committed.
+    """Write the logs of a connection's files into the files; a file without a log is complete.
 
     Raises:
         duckdb.Error: as CHECKPOINT.
-        OSError: the journal cannot be written, and the log stays.
+        OSError: the journal cannot be written; the log stays.
     """
     for name, file in _files(con):
         log = log_path(file)
@@ -161,7 +161,7 @@ def _keep(con, name: str, file: Path) -> Path:
 
 
 def _descriptor(file: Path) -> int:
-    """Return the number under which DuckDB has a file open here: to open and close it again would take its lock."""
+    """Return DuckDB's own descriptor of a file: opening and closing the file again would lose its lock."""
     wanted = file.stat()
     for number in map(int, os.listdir("/dev/fd")):
         with suppress(OSError):
@@ -171,9 +171,9 @@ def _descriptor(file: Path) -> int:
 
 
 def roll_back(file: Path, wait: float = 0.0) -> bool:
-    """Put back what a killed checkpoint left in part; return False where another process has the file open.
+    """Put back the blocks of a killed checkpoint; return False if another process has the file open.
 
-    It is asked for `wait` seconds whether the other is done.
+    It waits up to `wait` seconds for the other process.
 
     Raises:
         OSError: the file or its folder cannot be written to.
@@ -189,7 +189,7 @@ def roll_back(file: Path, wait: float = 0.0) -> bool:
 
 
 def put_back(file: Path, journal: Path, wait: float = 0.0) -> int:
-    """Put back what is in a journal, in a process that has the file not open, and remove it; return an exit code."""
+    """Put back the blocks of a journal and remove it, in a process without the file open; return an exit code."""
     descriptor = os.open(file, os.O_RDWR | os.O_CLOEXEC)
     deadline = time.monotonic() + wait
     while True:
@@ -204,7 +204,7 @@ def put_back(file: Path, journal: Path, wait: float = 0.0) -> int:
         return 0  # another process came first
     written = journal.read_bytes()
     digest, text = written[:_DIGEST_BYTES], written[_DIGEST_BYTES:]
-    # One that is not whole was cut short before its checkpoint began; behind another header the checkpoint is done.
+    # If the journal is not whole, its checkpoint never began; if the header differs, the checkpoint is done.
     if digest == hashlib.sha256(text).digest() and text[:HEADER_BYTES] == os.pread(descriptor, HEADER_BYTES, 0):
         place = HEADER_BYTES
         while place < len(text):
@@ -223,7 +223,7 @@ def journal_path(file: Path) -> Path:
 
 
 def log_path(file: Path) -> Path:
-    """Return where DuckDB writes what is not in a file yet."""
+    """Return where DuckDB logs what is not in the file yet."""
     return file.with_name(f"{file.name}.wal")
 
 

@@ -1,7 +1,7 @@
 """What one statement may take: seconds, memory, threads, temporary files, rows.
 
-DuckDB bounds what it keeps in its buffers. One vector of a long list is outside them, and while it is made nothing
-answers to an interrupt; so the operating system bounds the memory of the process, too, and whoever can do without the
+DuckDB limits the memory of its buffers. A vector of a long list is outside them, and while DuckDB makes one, it does
+not react to an interrupt. So the operating system limits the memory of the process, too, and a caller that can lose the
 process may end it when an interrupt does not help.
 """
 
@@ -21,15 +21,15 @@ import duckdb
 from bufferhouse.engine.interrupts import AGAIN_SECONDS, END, woken_by_signals
 
 MIB, GIB = 1 << 20, 1 << 30
-OUTSIDE_BYTES = 512 * MIB  # what the process may take beyond DuckDB's own bound: vectors, threads, the answer as text
+OUTSIDE_BYTES = 512 * MIB  # what the process may take beyond DuckDB's own limit: vectors, threads, the answer as text
 GRACE_SECONDS = 5.0  # between the interrupt and giving up
 
 
 def half_of_the_memory(groups: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")) -> int:
-    """Return half of the bytes that this process may take, 1 GiB where that is not known.
+    """Return half of the bytes that this process may take; 1 GiB if that is not known.
 
-    They are those of the machine, or those of the control groups it is in, as in a container (Linux): `groups` names
-    these, and their files are below `root`.
+    It may take the memory of the machine, or less in a container (control groups of Linux): `groups` is the file that
+    names the groups of the process, and their files are below `root`.
     """
     try:
         machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -47,7 +47,7 @@ def _bounds_of_groups(groups: Path, root: Path) -> list[int]:
                 top, name = root / "memory", "memory.limit_in_bytes"  # version 1
             else:
                 top, name = root, "memory.max"  # version 2; other groups have no such file
-            # A group is bounded by those above it. In a container the top is its own, and the group may not be there.
+            # Limits of the groups above hold, too. In a container the top is its own group, and `group` may not exist.
             own = top / group.lstrip("/")
             for folder in [own, *own.parents][: len(own.parts) - len(top.parts) + 1]:
                 with suppress(OSError, ValueError):  # not there, or "max"
@@ -68,7 +68,7 @@ class Limits:
 
 @contextmanager
 def bounded_memory(more_bytes: int) -> Iterator[None]:
-    """Limit the memory that the process may take in addition, in bytes, if the system can do that (Linux)."""
+    """Limit the bytes of memory that the process may take in addition, if the system can do that (Linux)."""
     taken = _taken_bytes()
     if taken is None:
         yield
@@ -97,11 +97,11 @@ def _taken_bytes() -> int | None:
 def interrupted_after(
     con: duckdb.DuckDBPyConnection, seconds: float, give_up: Callable[[], None] | None
 ) -> Iterator[threading.Event]:
-    """Interrupt what runs on the connection after so many seconds, or at Ctrl-C; yield an event that says which.
+    """Interrupt the statement of a connection after so many seconds, or at Ctrl-C; yield an event that Ctrl-C sets.
 
-    A statement that is interrupted raises duckdb.InterruptException; the event is set where Ctrl-C was the reason.
-    Python hears of Ctrl-C when DuckDB comes back to it, which one step of a large join never does: so the signal itself
-    wakes a thread here. `give_up` is called when a statement goes on after its time and after the interrupt.
+    A statement that is interrupted raises duckdb.InterruptException. Python handles Ctrl-C only when DuckDB returns to
+    it, which may not happen during one step of a large join: so the signal itself wakes a thread here. `give_up` is
+    called if a statement continues after its time and after the interrupt.
     """
     ctrl_c = threading.Event()
 
@@ -113,7 +113,7 @@ def interrupted_after(
             ctrl_c.set()
         last = time.monotonic() + GRACE_SECONDS
         while True:
-            con.interrupt()  # again and again: the statement may have been about to begin
+            con.interrupt()  # repeated, because the statement may not have begun yet
             if _first_byte(woken, AGAIN_SECONDS) == END:
                 return
             if time.monotonic() >= last and reason is None and give_up:
@@ -125,7 +125,7 @@ def interrupted_after(
 
 
 def _first_byte(woken: socket.socket, seconds: float) -> bytes | None:
-    """Return the next of END and Ctrl-C, or None when neither comes in time."""
+    """Return the next of END and Ctrl-C, or None if neither comes in time."""
     deadline = time.monotonic() + seconds
     while (left := deadline - time.monotonic()) > 0:
         woken.settimeout(min(left, threading.TIMEOUT_MAX))

@@ -1,6 +1,6 @@
-"""Dumps held against a lock: rows as `compare` makes them, which its gate judges, with causes that sum to each change.
+"""Dumps compared with a lock: rows as `compare` makes them, which its gate judges, with causes that sum to each change.
 
-A lock holds the largest sites of a peak, not all values. Causes are told of these; what it does not list is one sum.
+A lock holds the largest sites of a peak, not all values. These sites have causes; all other sites are one sum.
 """
 
 import re
@@ -35,7 +35,7 @@ _sizes = attrgetter(
 
 
 class Moved(NamedTuple):
-    """Some bytes of a change: what happened, and to the values of which operation and line."""
+    """Some bytes of a change: the cause, and the operation and line of the values concerned."""
 
     cause: str
     size_bytes: int
@@ -44,11 +44,11 @@ class Moved(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Dumps held against a lock.
+    """Dumps compared with a lock.
 
     `rows` are all memory spaces of all programs, in the order of `compare`: `before` is the lock. `entries` are those
-    of the lock and of the dumps by the dump_ids of the pairs, which are numbers of this comparison. `donations` are
-    bytes of parameters that outputs were placed on and are not any more, by the key of a row.
+    of the lock and of the dumps, by the dump_ids of the pairs, which are numbers of this comparison alone. `donations`
+    are, by the key of a row, the bytes of parameters on which outputs were placed and are no longer placed.
     """
 
     before: Lock
@@ -60,19 +60,19 @@ class Held:
 
     @property
     def absent_chips(self) -> dict[str, int]:
-        """The chips of the lock of which there are no dumps, with the number of programs that were not compared."""
+        """The chips of the lock for which there are no dumps, with the number of programs that were not compared."""
         there = self.after.chips
         return dict(Counter(entry.chip for entry in self.before.entries.values() if entry.chip not in there))
 
 
 class Judged(NamedTuple):
-    """The verdict of the gate about dumps held against a lock, and what it knows nothing of.
+    """The verdict of the gate about dumps that are compared with a lock, and what the gate does not judge.
 
-    `unknown` are programs that the lock does not hold, `shrunk` those that take less than it says, `gone` those of
-    which there is no dump. `undonated` lost donations over the limit without growing: what they return stays beside
-    their arguments when they end. `refused` are dumps that could not be read. `unjudged` are programs of both of which
-    one side does not tell the bytes of the metric; `joined` are those that the lock holds under another name or
-    signature, but for the ones that grew. `within_limit` are all others that grew, by less than the limit.
+    `unknown` are programs that the lock does not hold, `shrunk` those that take less than the lock says, `gone` those
+    without a dump. `undonated` lost donations over the limit without growing: at their end their outputs take memory
+    beside their arguments. `refused` are dumps that could not be read. `unjudged` are programs of both sides for which
+    one side lacks the bytes of the metric. `joined` are those that the lock holds under another name or signature,
+    except those that grew. `within_limit` are all others that grew, by less than the limit.
     """
 
     verdict: Verdict
@@ -92,9 +92,9 @@ class Judged(NamedTuple):
 
 
 def hold(lock: Lock, dumps: Lock, *, metric: str = "reserved", outputs: dict[int, list[Site]] | None = None) -> Held:
-    """Hold dumps against a lock; chips of which there are no dumps have no rows: they are `absent_chips`.
+    """Compare dumps with a lock; chips without dumps have no rows: they are `absent_chips`.
 
-    `outputs` are the sites of outputs of their own, by dump_id: they name the lines of donations that are lost.
+    `outputs` are, by dump_id, the sites of outputs with memory of their own: they give the lines of lost donations.
     """
     entries: dict[int, Entry] = {}
     pairs: list[Pair] = []
@@ -129,9 +129,9 @@ def less_donated(lock: Lock, dumps: Lock) -> list[Entry]:
 
 
 def judge_held(held: Held, limit: Threshold = ANY_GROWTH, reshaped: str = "fail") -> Judged:
-    """Return what the gate says of rows that grew over a limit, and the rows that it does not look at."""
+    """Return what the gate says about rows that grew over a limit, and the rows that it does not judge."""
     known = [row for row in held.rows if row.status not in (NEW, GONE)]
-    # A program with a memory space that it did not have is no new program: its bytes there have grown from nothing.
+    # A program that takes bytes in another memory space than before is not new: it grew from nothing there.
     verdict = judge(known, limit, reshaped=reshaped)
     grown = {row.key for row in (*verdict.offenders, *verdict.warned)}
     undonated = [
@@ -188,7 +188,7 @@ def _rows(
         lost = 0
         if old and new and row.delta_bytes is not None and old.figures != new.figures:
             lost = min(max(old.donated_bytes - new.donated_bytes, 0), max(new.output_bytes - old.output_bytes, 0))
-            lost = 0 if pair.change == RESHAPED else lost  # a program under another name returns what it did
+            lost = 0 if pair.change == RESHAPED else lost  # a renamed program returns the same outputs as before
             found = _causes(old, new, metric, lost, outputs, is_reshaped=pair.change is not None)
             row = replace(row, causes=sorted(found, key=lambda one: -abs(one.size_bytes)))
         yield row, lost
@@ -211,9 +211,9 @@ def _causes(
 
 
 def _with_donations(found: Sequence[Moved], lost: int, outputs: Sequence[Site]) -> list[Moved]:
-    """Return the causes with the bytes that lost donations cost told as that: outputs have memory of their own now.
+    """Return the causes with the bytes of lost donations as a cause: these outputs have memory of their own now.
 
-    They are alive at the peak, or are bytes beyond it; there they are taken off.
+    Their bytes are subtracted from the causes at the peak, or from the bytes beyond it.
     """
     left, kept = lost, []
     for one in found:
@@ -228,7 +228,7 @@ def _with_donations(found: Sequence[Moved], lost: int, outputs: Sequence[Site]) 
 def _at_the_peak(old: Space, new: Space, is_reshaped: bool) -> Iterable[Moved]:
     """Yield causes whose bytes sum to the change of the occupied peak."""
     olds, news = _by_key(old.sites[:PEAK_SITES], is_reshaped), _by_key(new.sites, is_reshaped)
-    # Of a site that the lock does not list it is known only that it took no more than the least that is listed.
+    # A site that the lock does not list took at most as many bytes as the smallest site that it lists.
     is_whole = sum(site.owned_bytes for site in old.sites[:PEAK_SITES]) == old.occupied_peak_bytes
     least = 0 if is_whole else min((site.owned_bytes for site in olds.values()), default=0)
     left = new.occupied_peak_bytes - old.occupied_peak_bytes
@@ -248,10 +248,10 @@ def _at_the_peak(old: Space, new: Space, is_reshaped: bool) -> Iterable[Moved]:
 
 
 def _differences(then: Site, now: Site, is_reshaped: bool) -> Iterable[Moved]:
-    """Yield what moved in a site. One operation has values of several layers: of others it is other values' turn.
+    """Yield what moved in a site. One operation has values of several layers, so other values may now be at the peak.
 
-    Of as many values whose largest keeps its shape a lock does not tell whether a smaller one, a slot or its sharing
-    is another.
+    If the number of values and the shape of the largest are the same, a lock does not show whether a smaller value, a
+    slot or its sharing has changed.
     """
     change = now.owned_bytes - then.owned_bytes
     padding = now.layout_padding_bytes - then.layout_padding_bytes
@@ -267,9 +267,9 @@ def _differences(then: Site, now: Site, is_reshaped: bool) -> Iterable[Moved]:
 
 
 def _by_key(sites: Iterable[Site], is_reshaped: bool) -> dict[tuple[str, str], Site]:
-    """Return the sites by what they are recognised by; those of one operation at several lines are one.
+    """Return the sites by the key by which they are recognized; sites of one operation at several lines become one.
 
-    In a reshaped program a value without an operation is recognised by the rank and the type of its shape alone.
+    In a reshaped program a value without an operation is recognized by the rank and the type of its shape alone.
     """
     found: dict[tuple[str, str], Site] = {}
     for site in sites:
@@ -293,12 +293,12 @@ def _order(row: Compared) -> tuple:
 
 
 def _flags(words: Sequence[str], known: str) -> str:
-    """Return the flags that the other side lacks; without any, whether that is known: a lock keeps none for both."""
+    """Return the flags that the other side lacks, as text; if there are none, whether the flags are known at all."""
     return " ".join(words) or ("no such flag" if known else "none, or not known")
 
 
 def changed_builds(held: Held) -> list[Record]:
-    """Return what compiled programs of both sides where it differs: chip, before, after, and how many programs."""
+    """Return where both sides have other compilers or flags: chip, before, after, and how many programs."""
     seen: Counter[tuple[str, str, str]] = Counter()
     for before, after in {(row.pair.before, row.pair.after): None for row in held.rows if None not in row.pair[:2]}:
         old, new = held.entries[before.dump_id], held.entries[after.dump_id]

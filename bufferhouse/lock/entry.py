@@ -1,4 +1,4 @@
-"""An entry of a lock: what one program takes on one chip, in each memory space, and who fills its peak."""
+"""An entry of a lock: the bytes of one program on one chip, in each memory space, and the sites of its peak."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ class Site(NamedTuple):
     """Values at the occupied peak that one operation of one source line defines; each byte has one owner.
 
     `layout_padding_bytes` is part of `owned_bytes`. `shape` is that of the largest of the values, without its layout.
-    `source` is `file:line`; `op_name` and `source` are empty where no file tells them.
+    `source` is `file:line`; `op_name` and `source` are empty if no file has them.
     """
 
     owned_bytes: int
@@ -37,7 +37,7 @@ class Site(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str]:
-        """What it is recognised by in another compilation; lines move, and shapes change with the batch."""
+        """The key by which it is recognized in another compilation; lines move, and shapes change with the batch."""
         return self.kind, self.op_name or self.shape
 
     def plus(self, other: "Site") -> "Site":
@@ -53,9 +53,9 @@ class Site(NamedTuple):
 class Space:
     """One memory space of a program, in bytes.
 
-    `donated_bytes` are those of parameters on which outputs are placed, part of `parameter_bytes`. The occupied peak,
-    the padding in it, and its sites are None and nothing where the dump has no live ranges. `sites` are the largest
-    first: all of a dump, the first `PEAK_SITES` in a file. `padding` are the sites with the most layout padding.
+    `donated_bytes` are those of parameters on which outputs are placed, part of `parameter_bytes`. If the dump has no
+    live ranges, the occupied peak and the padding in it are None, and there are no sites. `sites` are sorted, the
+    largest first: all of a dump, the first `PEAK_SITES` in a file. `padding` are those with the most layout padding.
     """
 
     memory_space: int
@@ -85,12 +85,12 @@ class Space:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What one program takes on one chip.
+    """The memory of one program on one chip.
 
-    `parameters` and `outputs` are the leaves of its entry signature, equal ones together: a leaf and how many there
-    are, in the order in which they come first. `compiler` and `flags` are empty where nobody said. `dump_id` is None
-    for an entry of a file. `why` is the reason for which a growth by `growth_bytes` was accepted, those of the memory
-    space that grew most; it stays as long as the bytes do.
+    `parameters` and `outputs` are the leaves of its entry signature, equal ones together: the count and the leaf, in
+    the order of first occurrence. `compiler` and `flags` are empty if they are not known. `dump_id` is None for an
+    entry of a file. `why` is the reason for which growth was accepted, `growth_bytes` the growth of the memory space
+    that grew most; the reason stays as long as the bytes do.
     """
 
     function: str
@@ -108,7 +108,7 @@ class Entry:
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """What identifies it, in the order of the file."""
+        """The key that identifies it, which also gives the order in the file."""
         return self.function, self.chip, self.program_id
 
     @property
@@ -118,7 +118,7 @@ class Entry:
 
     @property
     def signature(self) -> str:
-        """The entry signature, equal leaves together: for words about what changed, not for identity."""
+        """The entry signature with equal leaves together: for sentences about changes, not for identity."""
         return f"({_leaves(self.parameters)})->({_leaves(self.outputs)})"
 
     def size_order(self) -> tuple:
@@ -129,9 +129,9 @@ class Entry:
 
 @dataclass(slots=True)
 class Lock:
-    """The entries of a file or of dumps, in their order; `notes` say what a reader should know of them.
+    """The entries of a file or of dumps, sorted; `notes` are remarks for the reader.
 
-    `refused` are dumps that could not be read: nothing is known of their programs.
+    `refused` are dumps that could not be read, so that their programs are not known.
     """
 
     entries: dict[tuple[str, str, int], Entry] = field(default_factory=dict)

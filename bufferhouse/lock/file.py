@@ -1,7 +1,7 @@
-"""The file `memory.lock`: TOML, sorted, a value a line, so that a review sees what moved and nothing else.
+"""The file `memory.lock`: TOML, sorted, one value a line, so that a review shows what moved and nothing else.
 
-A fault is told with line and column. Besides its form the sums are checked: whoever changes a figure by hand makes one
-that nobody compiled.
+Faults name line and column. Besides the form, sums are checked, because a figure that was edited by hand is of no
+compiled program.
 """
 
 import fcntl
@@ -28,7 +28,7 @@ _HEAD = """\
 # What compiled programs take of memory, in bytes. `bufferhouse lock --check DUMPS` compares, `bufferhouse lock --update
 # DUMPS` writes what moved and ends a merge conflict. It is no file to be changed by hand.
 """
-_MARKS = (_HEAD.partition("\n")[0], "[[chip]]", "[[program]]")  # a lock has one of them, whatever is broken in it
+_MARKS = (_HEAD.partition("\n")[0], "[[chip]]", "[[program]]")  # even a broken lock has one of them
 _KINDS = ("parameter", "output", "constant", "temp")
 _GROUP = re.compile(r"(?:([1-9][0-9]*) × )?([a-z][a-z0-9]*\[[^\]]*\])")
 _CONFLICT = re.compile(r"^(<{7}|={7}|>{7}|\|{7})(?: |$)")
@@ -55,12 +55,12 @@ _NAMES = {int: "a whole number from 0 on", str: "a text", list: "a list", dict: 
 
 
 def file_option(name: str) -> str:
-    """Return the option by which a command that is copied means this file; empty for the one it takes without."""
+    """Return the option that a command for copying needs to use this file; empty for the default file."""
     return "" if name == "memory.lock" else f" --file {shell_word(name)}"
 
 
 def chip_option(chip: str | None) -> str:
-    """Return the option by which a copied command means the chip that a call said; empty where it said none."""
+    """Return the option that a command for copying needs to use the chip of a call; empty if the call has none."""
     return "" if chip is None else f" --chip {shell_word(chip)}"
 
 
@@ -69,7 +69,7 @@ def _way_out(name: str) -> str:
 
 
 class LockFault(UsageError):
-    """The file is none that can be compared with: each fault in a line, with file, line and column."""
+    """The file cannot be compared with: the message has a line for each fault, with file, line and column."""
 
 
 class NewerLock(LockFault):
@@ -78,7 +78,7 @@ class NewerLock(LockFault):
 
 @contextmanager
 def held(path: Path) -> Iterator[None]:
-    """Let no other process that asks the same change the file meanwhile: tests run in several processes at once.
+    """Keep other processes that call this from changing the file meanwhile: tests run in several processes at once.
 
     Raises:
         UsageError: there is no folder that it could be in.
@@ -120,7 +120,7 @@ def lock_text(lock: Lock) -> str:
 
 
 def _common(lock: Lock, chip: str) -> tuple[str, str]:
-    """Return the compiler and the flags of most programs of a chip: the file says them once."""
+    """Return the compiler and the flags of most programs of a chip, which the file has only once."""
     seen = Counter((entry.compiler, entry.flags) for entry in lock.entries.values() if entry.chip == chip)
     return min(seen, key=lambda one: (-seen[one], one))
 
@@ -147,7 +147,7 @@ def _space_text(space: Space) -> str:
 
 
 def _site_text(site: Site, keys: Iterable[str], *may_lack: str) -> str:
-    """Return a site as the file tells it, without those texts and sizes that may lack there where there are none."""
+    """Return a site as the file stores it, without the optional texts and sizes that it does not have."""
     said = {key: getattr(site, _FIELDS.get(key, key)) for key in keys}
     return _inline({key: one for key, one in said.items() if one or key not in ("op_name", "source", *may_lack)})
 
@@ -170,7 +170,7 @@ def _inline(values: Mapping[str, Any]) -> str:
 def _written(value: int | str) -> str:
     if isinstance(value, int):
         return str(value)
-    # JSON escapes what TOML wants escaped, but for the character that deletes, and writes no lone surrogate.
+    # JSON escapes what TOML requires, except DEL. Lone surrogates, which TOML does not allow, are escaped first.
     text = value.encode("utf-8", "backslashreplace").decode()
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
@@ -179,7 +179,7 @@ def read_lock(path: Path) -> Lock:
     """Read a file.
 
     Raises:
-        LockFault: it is of a newer version, holds a merge conflict, or something in it is wrong, with line and column.
+        LockFault: it is of a newer version, holds a merge conflict, or has faults, each named with line and column.
         UsageError: it cannot be read at all.
     """
     text = _text(path)
@@ -199,7 +199,7 @@ def read_lock(path: Path) -> Lock:
 
 @dataclass(slots=True)
 class Mendable:
-    """What an update can use of a file: entries of each side of a merge, and what cannot be read, with its key."""
+    """What an update can use of a file: the entries of each side of a merge, and unreadable parts with their keys."""
 
     sides: list[dict[tuple[str, str, int], Entry]] = field(default_factory=list)
     broken: list[tuple[tuple[str, str, int] | None, str]] = field(default_factory=list)
@@ -207,11 +207,11 @@ class Mendable:
 
 
 def read_mendable(path: Path) -> Mendable:
-    """Read a file for an update: both sides of a merge conflict, and each program by itself where the whole is no TOML.
+    """Read a file for an update: both sides of a merge conflict, and each program by itself if the whole is not TOML.
 
     Raises:
         LockFault: it is of a newer version.
-        UsageError: it cannot be read at all, or is no lock: what it holds would be lost.
+        UsageError: it cannot be read at all, or is not a lock, whose content an update would overwrite.
     """
     text = _text(path)
     if text.strip() and not any(mark in text for mark in _MARKS):
@@ -240,14 +240,14 @@ def _text(path: Path) -> str:
     if len(data) > _MOST_BYTES:
         raise LockFault(f"{path}:1:1: expected at most {_MOST_BYTES >> 20} MiB, found more")
     try:
-        # What editors and git on Windows add is no change by hand.
+        # Byte order marks and line ends that editors and git on Windows add are not faults.
         return decoded(path, data).removeprefix("\ufeff").replace("\r\n", "\n")
     except UsageError as error:
         raise LockFault(str(error)) from None
 
 
 def _sides(text: str) -> list[str]:
-    """Return the text as each side of a merge has it; of a base between them nothing. Lines keep their numbers."""
+    """Return the text of each side of a merge, without the base between them. Lines keep their numbers."""
     sides: list[list[str]] = [[], []]
     inside = None  # the side that a line belongs to, None for both
     for line in text.split("\n"):
@@ -260,7 +260,7 @@ def _sides(text: str) -> list[str]:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, str]]:
-    """Yield a text in pieces that can be read alone, where it cannot be read at once: each with its first line."""
+    """Yield the whole text if it is TOML, else pieces that can be read alone; each with its first line number."""
     try:
         parsed(text)
     except NoToml:
@@ -463,10 +463,10 @@ def _key_in(text: str) -> tuple[str, str, int] | None:
 
 
 def updated(kept: Mendable, fresh: Lock, programs: Iterable[tuple[str, str, int]] | None = None, why: str = "") -> Lock:
-    """Return what a file holds after an update: entries of the dumps where they moved, all others as they were.
+    """Return the lock after an update: entries of the dumps if they moved, all others unchanged.
 
-    With `programs`, keys of entries, only those move; `why` is kept with them as the reason. A reason stays with the
-    bytes that it explains: where they move without one, it goes. Programs without a dump stay.
+    With `programs`, keys of entries, only these are updated; `why` is stored with them as the reason. A reason belongs
+    to the bytes that it explains: if they move without a new reason, it is removed. Programs without a dump stay.
 
     Raises:
         LockFault: the sides of a merge differ in a program that has no dump, or an entry cannot be read and has none.
@@ -477,7 +477,7 @@ def updated(kept: Mendable, fresh: Lock, programs: Iterable[tuple[str, str, int]
     anew = f"write the file anew with: bufferhouse lock{file_option(kept.name)} DUMPS"
     entries: dict[tuple[str, str, int], Entry] = {}
     faults = [
-        # An update is no way out where nothing tells of which program a fault is.
+        # An update cannot repair a fault if it is not known to which program it belongs.
         problem if key is not None else f"{problem.removesuffix(f'; {_way_out(kept.name)}')}; {anew}"
         for key, problem in kept.broken
         if key not in moving
@@ -499,7 +499,7 @@ def updated(kept: Mendable, fresh: Lock, programs: Iterable[tuple[str, str, int]
             before = sides[0] if sides else _former(entry, kept, fresh)
             entries[key] = replace(entry, why=why, growth_bytes=_growth(before, entry))
         elif same is not None:
-            # Lines of the code move with every edit above them: what did not move stays as it was reviewed.
+            # Source lines move with every edit above them, so an entry with the same bytes stays as it was reviewed.
             entries[key] = replace(same, compiler=entry.compiler, flags=entry.flags)
         else:
             entries[key] = entry
@@ -507,13 +507,13 @@ def updated(kept: Mendable, fresh: Lock, programs: Iterable[tuple[str, str, int]
 
 
 def _same_build(entry: Entry, fresh: Lock) -> Entry:
-    """Return an entry that stays, with the compiler of its dump where that took the same bytes."""
+    """Return an unchanged entry with the compiler of its dump, which gave the same bytes."""
     now = fresh.entries.get(entry.key)
     return replace(entry, compiler=now.compiler, flags=now.flags) if now and now.told == entry.told else entry
 
 
 def _former(entry: Entry, kept: Mendable, fresh: Lock) -> Entry | None:
-    """Return what the file holds of a program under another name or signature: what a check compares it with."""
+    """Return the entry of a program under its former name or signature, with which a check compares it."""
     held = hold(Lock.of(one for side in kept.sides[:1] for one in side.values()), fresh)
     for row in held.rows:
         before, after = row.pair[:2]
@@ -523,7 +523,7 @@ def _former(entry: Entry, kept: Mendable, fresh: Lock) -> Entry | None:
 
 
 def _growth(before: Entry | None, entry: Entry) -> int:
-    """Return by how much the memory space grew that grew most: bytes of memory spaces are never added up."""
+    """Return the growth of the memory space that grew most, because bytes of memory spaces are never added up."""
     if before is not None and entry.told == before.told:
         return before.growth_bytes
     olds = {space.memory_space: space.reserved_bytes for space in before.spaces} if before else {}
@@ -531,7 +531,7 @@ def _growth(before: Entry | None, entry: Entry) -> int:
 
 
 def other_chip(path: Path, lock: Lock, fresh: Lock, chip: str | None = None) -> LockFault:
-    """Return the fault of a file that knows none of the chips that dumps are compiled for; `chip` is what was said."""
+    """Return the error for a file that has none of the chips of the dumps; `chip` is the chip that the call named."""
     line, column = place_of(places(_text(path)), ("chip", 0, "name"))
     return LockFault(
         f"{path}:{line}:{column}: expected a chip of the dumps, {' or '.join(map(repr, fresh.chips))}, found "

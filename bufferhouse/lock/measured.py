@@ -31,9 +31,10 @@ def measured(
 ) -> Lock:
     """Return the entries of the dumps of some runs, None for all.
 
-    Where there are several dumps of a program, the largest stands for it, and a note says so where runs differ. Another
-    says of how many programs nobody names the compiler.
-    `chip` is what the dumps are compiled for; else their run says it, else the name of the dump (cpu, tpu, sm_9.0).
+    If a program has several dumps, the largest represents it, and a note says so if runs differ. Another note says for
+    how many programs the compiler is not known.
+    `chip` is what the dumps are compiled for; if it is None, their run decides, else the name of the dump (cpu, tpu,
+    sm_9.0).
     """
     if run_ids is None:
         run_ids = [run_id for (run_id,) in con.execute("SELECT run_id FROM raw.runs").fetchall()]
@@ -93,7 +94,7 @@ def _spaces(con: duckdb.DuckDBPyConnection, dump_ids: Sequence[int], checkout: C
     for dump_id, memory_space, *facts, op_name, source, padding in ask(con, "lock_sites", dump_ids=dump_ids).rows:
         site = Site(*facts, _LAYER.sub("[*]", normalised(op_name)), checkout.told(source), padding or 0)
         held = sites.setdefault((dump_id, memory_space), {})
-        # Two paths of one file, as two machines call it, are one place.
+        # Two paths of one file on two machines are one place.
         key = site.kind, site.op_name or site.shape, site.source
         held[key] = held[key].plus(site) if key in held else site
     found: dict[int, list[Space]] = {}
@@ -110,7 +111,7 @@ def _spaces(con: duckdb.DuckDBPyConnection, dump_ids: Sequence[int], checkout: C
 def _options(
     con: duckdb.DuckDBPyConnection, run_ids: Sequence[int], programs: Sequence[Record]
 ) -> dict[tuple[int, str], str]:
-    """Return the effective options of the compilations that files beside the dumps tell, as one text each."""
+    """Return the effective options of the compilations, from the files beside the dumps, each as one text."""
     wanted = {(row["run_id"], row["relative_path"]) for row in programs}
     files = gathered(((run_id, path), key) for run_id, path, key in ask(con, "lock_flags", run_ids=run_ids).rows)
     sets = {place: tuple(keys) for place, keys in files.items() if place in wanted}
@@ -123,7 +124,7 @@ def output_sites(con: duckdb.DuckDBPyConnection, entries: Sequence[Entry], check
     found: dict[int, list[Site]] = {}
     ids = sorted({entry.dump_id for entry in entries if entry.dump_id is not None})
     for dump_id, _, size, op_name, source in ask(con, "lock_outputs", dump_ids=ids).rows if ids else ():
-        # One of those that lost a donation: how many did, a lock does not tell.
+        # The one that lost a donation is among these: a lock does not say how many did.
         site = Site(size, "output", 0, "", normalised(op_name or ""), checkout.told(source))
         found.setdefault(dump_id, []).append(site)
     return found

@@ -1,4 +1,4 @@
-"""Source files as a lock names them: the same words on every machine that compiles one checkout."""
+"""Source files as a lock names them: with the same names on every machine that compiles one checkout."""
 
 import os
 from functools import lru_cache
@@ -22,10 +22,10 @@ class Checkout:
         self.told = lru_cache(maxsize=None)(self._told)
 
     def _told(self, source: str) -> str:
-        """Return a `file:line` with the file as it is called from the root; of installed packages from the package on.
+        """Return a `file:line` with the file relative to the root; for installed packages it begins with the package.
 
-        The dumps may come from another machine: the longest end of the path that is a file below the root, or the top
-        of its repository, is the file.
+        The dumps may come from another machine: the file is the longest end of the path that exists below the root, or
+        below the top of its repository.
         """
         path, colon, line = source.rpartition(":")
         if not colon or not line.isdigit():

@@ -235,7 +235,7 @@ def _owners(batch: Batch, frame: pl.DataFrame, row: int) -> Iterable[int]:
 
 
 def fault_of(step: str, error: Exception) -> Refusal:
-    """Return the refusal of a content on which a step of this program fails."""
+    """Return the refusal of a content that makes a step of this program fail."""
     return Refusal(f"internal:{step}", "what this version can work with", told(error))
 
 

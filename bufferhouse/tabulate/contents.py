@@ -1,4 +1,4 @@
-"""Turn contents into tables, by the native reader if it takes them, else in Python; each bad one is refused alone."""
+"""Turn contents into tables, with the native reader if it takes them, else in Python; each bad one is refused alone."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class ParsedContents:
 
 
 def parse_contents(work: Iterable[tuple[Content, Mapping[str, bytes]]]) -> ParsedContents:
-    """Parse and tabulate contents; a bad one does not affect the others, and is found by trying halves if needed."""
+    """Parse and tabulate contents; a bad one does not affect the others, and is found by halving if needed."""
     work = list(work)
     try:
         return _parse_contents(work)
@@ -123,7 +123,7 @@ def _parsed(files: Mapping[str, bytes]) -> Dump | Refusal:
     except DumpError as error:
         return Refusal(error.rule, error.expected, error.found, error.line, error.column, error.role)
     except Exception as error:
-        # A fault of the reader. Were it raised, one odd dump would stop every ingest of its directory from now on.
+        # A fault of the reader. If it were raised, one unusual dump would stop every later ingest of its directory.
         return Refusal("reader", "a dump, or a place where it is none", told(error))
 
 

@@ -1,4 +1,4 @@
-"""What Python does about memory where millions of small objects are made (decision 0021)."""
+"""Python's collector of cycles, which is paused while millions of small objects are made (decision 0021)."""
 
 import gc
 from collections.abc import Iterator
@@ -9,8 +9,8 @@ from contextlib import contextmanager
 def collector_paused() -> Iterator[None]:
     """Keep Python's collector of cycles from running; also a decorator.
 
-    For work that makes very many small objects at once, keeps them and makes no cycles: the collector would walk over
-    all of them again and again, and find nothing.
+    For work that makes very many small objects, keeps them and makes no cycles: the collector would walk over all of
+    them again and again, and find nothing.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -22,5 +22,5 @@ def collector_paused() -> Iterator[None]:
 
 
 def collect_young() -> None:
-    """Free the cycles that were made since the collector was paused; it walks over nothing older."""
+    """Free cycles of young objects, while the collector is paused; older objects are not walked over."""
     gc.collect(1)

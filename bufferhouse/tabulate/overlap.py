@@ -1,11 +1,12 @@
-"""Where values of one allocation share bytes in more than passing.
+"""Which allocations have values that share bytes for more than an instant.
 
-In almost every allocation two values overlap in address only at one instant, where one ends and the other starts (an
-in-place operation, or a must-alias). There the occupied bytes at an instant are plain SQL: the sum of the sizes alive
-minus the overlap of each pair that touches. Where this premise breaks (branches of a `conditional` in VMEM, libtpu
-0.0.51) the models sweep address segments instead; `has_strict_overlap` says where.
+In almost every allocation two values overlap in address only at one instant, when one ends and the other starts (an
+in-place operation, or a must-alias). Then the occupied bytes at an instant are plain SQL: the sum of the sizes alive
+minus the overlap of each pair that touches. If values share bytes for longer (branches of a `conditional` in VMEM,
+libtpu 0.0.51), the models sweep address segments instead; `has_strict_overlap` marks these allocations.
 
-What the models compare is bounded by the values of a dump: a forged one could make them compare the square of those.
+The work of the models is limited by the number of values of a dump: a forged dump could make them compare the square
+of that number.
 """
 
 from bisect import bisect_left, bisect_right
@@ -18,8 +19,8 @@ from bufferhouse.dump.columns import Dumps, repeated
 Slot = tuple[int, int, int, int]
 """First and last position alive (both included), first byte, byte behind the last."""
 
-# For each value of an allocation. In 16,000 real dumps those that share more than an instant take 2 segments each, and
-# 10 pairs meet; the least counts leave alone what is small.
+# Limits for each value of an allocation. In 16,000 real dumps, values that share bytes for longer have 2 segments and
+# 10 meeting pairs each. The least counts accept every small allocation.
 MOST_SEGMENTS, LEAST_SEGMENTS = 128, 1 << 14
 MOST_MEETINGS, LEAST_MEETINGS = 4096, 1 << 20
 
@@ -35,7 +36,7 @@ class OverlapError(ValueError):
 
 
 def strict_overlaps(dumps: Dumps) -> list[bool]:
-    """Return for each allocation whether pairs that touch fail to describe how its values share bytes.
+    """Return for each allocation whether some of its values share bytes for more than an instant.
 
     Raises:
         OverlapError: there is more to compare than the models can.
@@ -44,7 +45,7 @@ def strict_overlaps(dumps: Dumps) -> list[bool]:
     found = [False] * len(dumps.allocations.size_bytes)
     firsts = list(accumulate(rows["allocations"][:-1], initial=0))
     owners = list(map(add, values.allocation_index, repeated(firsts, rows["values"])))
-    # Most allocations hold one value with bytes in it, which shares them with none.
+    # Most allocations hold a single value with bytes, which shares them with no other.
     counts = Counter(compress(owners, values.size_bytes))
     shared = {owner for owner, values_held in counts.items() if values_held > 1}
     if not shared:
@@ -71,7 +72,7 @@ def strict_overlaps(dumps: Dumps) -> list[bool]:
 
 
 def _too_many_segments(slots: list[Slot]) -> tuple[str, str] | None:
-    """Compare the slots with the address segments between their borders: each is swept in all that it covers."""
+    """Return limit and count if slots cover too many address segments, in each of which the models sweep them."""
     borders = sorted({border for _, _, low, high in slots for border in (low, high)})
     covered = sum(bisect_left(borders, high) - bisect_left(borders, low) for _, _, low, high in slots)
     most = max(MOST_SEGMENTS * len(slots), LEAST_SEGMENTS)
@@ -81,7 +82,7 @@ def _too_many_segments(slots: list[Slot]) -> tuple[str, str] | None:
 
 
 def _too_many_meetings(slots: list[Slot]) -> tuple[str, str] | None:
-    """Count the pairs of which one ends where the other starts: each is asked whether it shares bytes then."""
+    """Return limit and count if too many pairs meet, one ending when the other starts: the models compare each."""
     most = max(MOST_MEETINGS * len(slots), LEAST_MEETINGS)
     if len(slots) ** 2 <= most:
         return None
@@ -93,8 +94,8 @@ def _too_many_meetings(slots: list[Slot]) -> tuple[str, str] | None:
 def overlaps(slots: list[Slot]) -> bool:
     """Return whether some value takes bytes of another that is alive before and after, or of one that starts with it.
 
-    Sweeps over time. The slots that are alive are disjoint (else the answer is yes), so that neighbours by address are
-    enough to look at. Of two that meet the one that ends is gone when the other comes.
+    A sweep over time. The slots that are alive are disjoint (else the answer is yes), so it is enough to look at
+    neighbors by address. Of two slots that meet, the one that ends is removed before the other is added.
     """
     alive = _Disjoint()
     ends = sorted([(end, low) for start, end, low, _ in slots if start < end], reverse=True)
@@ -116,14 +117,14 @@ def overlaps(slots: list[Slot]) -> bool:
 
 
 class _Disjoint:
-    """Address ranges that share no byte, sorted, in pieces: to add one to a long list would move all behind it."""
+    """Address ranges that share no byte, sorted, in pieces: in one long list an addition would move all behind it."""
 
     def __init__(self) -> None:
         self.pieces: list[list[tuple[int, int]]] = [[]]
-        self.firsts = [-1]  # from where on a range belongs into each piece
+        self.firsts = [-1]  # the least address of the ranges of each piece
 
     def add(self, low: int, high: int) -> bool:
-        """Add a range; say False, and add nothing, where another one has some of its bytes."""
+        """Add a range; return False, and add nothing, if another one has some of its bytes."""
         number, piece, place = self._find(low)
         before = piece[place - 1] if place else self._neighbour(number - 1, -1)
         after = piece[place] if place < len(piece) else self._neighbour(number + 1, 0)
@@ -150,7 +151,7 @@ class _Disjoint:
         return number, piece, bisect_left(piece, (low,))
 
     def _neighbour(self, number: int, place: int) -> tuple[int, int] | None:
-        """Return the last range of the piece before, or the first of the piece behind, where there is one."""
+        """Return the last range of the piece before, or the first of the piece behind, if there is one."""
         return self.pieces[number][place] if 0 <= number < len(self.pieces) and self.pieces[number] else None
 
 

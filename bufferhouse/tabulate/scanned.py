@@ -1,8 +1,8 @@
-"""Dumps that the native reader takes, to one frame per table: what `Tabulator` makes of them, cell for cell.
+"""Dumps that the native reader takes, to one frame per table: the same cells that `Tabulator` makes.
 
-Columns are Arrow arrays over the memory of the scanner, which lives as long as one of them does; texts that repeat are
-numbers until the frames are made. Python looks at each distinct shape, and at the instruction texts that are not of the
-common form: what they say is for `instruction_text.read` to tell.
+Columns are Arrow arrays over the memory of the scanner, which lives as long as one of them does; repeated texts are
+numbers until the frames are made. Python parses each distinct shape, and the instruction texts that are not of the
+common form (`instruction_text.read`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -48,10 +48,10 @@ class Scanned:
         return True
 
     def finish(self) -> tuple[Batch, list[int]]:
-        """Return what was taken as frames, with the shapes they mention, and the signature id of each dump.
+        """Return the taken dumps as frames, with the shapes they mention, and the signature id of each dump.
 
         Raises:
-            ShapeError: a shape text of a header is no shape of a program's signature.
+            ShapeError: a shape text of a header is not a shape of a program's signature.
         """
         columns = _Columns(self.scanner.finish())
         signatures = list(entry_signatures(_for_signatures(columns)))
@@ -129,7 +129,7 @@ class Scanned:
         return [*cells.values(), results, pl.Series(operands), texts]
 
     def _result_shape_ids(self, columns: "_Columns") -> pl.Series:
-        """Number result shapes, those that no value has behind the others; a text that only looks like one has none."""
+        """Number result shapes, new ones after those of values; a text that only looks like a shape has no number."""
         numbers = {shape.shape_text: number for number, shape in enumerate(self.shapes)}
         found: list[int | None] = []
         for text in columns.texts("result_shape").to_list():
@@ -145,13 +145,13 @@ class Scanned:
         return pl.Series(found, dtype=pl.Int64)
 
 
-# The list of words that the numbers of a column count in, where it is not called like the column.
+# The list of words to which the numbers of a column refer, if its name is not that of the column.
 _LISTS = {"parameter_shape_index": "shape_index", "operand_shape_index": "shape_index"}
 _KINDS = {"number": (pa.int64(), 8), "optional": (pa.int64(), 8), "word": (pa.int32(), 4), "flag": (pa.int8(), 1)}
 
 
 class _Columns:
-    """What a scanner has read as series, by their names `table.column`; they keep its memory."""
+    """The columns of a scanner as series, by their names `table.column`; they keep its memory alive."""
 
     def __init__(self, found: Columns) -> None:
         self.found = found
@@ -169,7 +169,7 @@ class _Columns:
         return pl.Series(self.arrow(name))
 
     def arrow(self, name: str) -> pa.Array:
-        """Return the numbers of a column, null where nothing is printed."""
+        """Return the numbers of a column, null if the dump prints none."""
         kind, cells = self.found.columns[name]
         dtype, width = _KINDS[kind]
         if not cells.rows:
@@ -194,7 +194,7 @@ class _Columns:
 
 
 class _Lazy:
-    """Cells that few dumps have looked at."""
+    """Cells that are made only when they are used, as for few dumps."""
 
     def __init__(self, cells: Callable[[], pl.Series]) -> None:
         self.cells = cells
@@ -208,7 +208,7 @@ class _Lazy:
 
 
 def _for_signatures(columns: _Columns) -> Dumps:
-    """Return what the entry signatures are made of."""
+    """Return the columns from which entry signatures are made."""
 
     def shapes(name: str) -> Callable[[], pl.Series]:
         return lambda: columns.texts("shape").gather(columns.numbers(name))

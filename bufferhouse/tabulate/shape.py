@@ -52,7 +52,7 @@ LONG_INT = re.compile(r"(?<![a-z0-9-])[0-9]{19,}")
 
 
 class ShapeError(ValueError):
-    """A `text` that is no shape: `offset` (0-based, in characters) is where `expected` did not stand."""
+    """A `text` that is not a shape: at `offset` (0-based, in characters) `expected` is missing."""
 
     def __init__(self, offset: int, expected: str, found: str, text: str = "") -> None:
         super().__init__(offset, expected, found, text)
@@ -71,7 +71,7 @@ def has_dynamic(dims: str) -> bool:
 
 
 def leaves(text: str) -> list[str]:
-    """The shapes at any depth that are no tuples, in order; a shape that is no tuple is its own only leaf."""
+    """The shapes at any depth that are not tuples, in order; a shape that is not a tuple is its own only leaf."""
     return [text[start:end] for start, end in scanned(text).leaves]
 
 
@@ -113,9 +113,9 @@ def _array_error(text: str, start: int) -> ShapeError:
 
 
 class _Scan:
-    """One pass over a shape text: checks all of it, and notes as (start, end) where its parts stand.
+    """One pass over a shape text: checks all of it, and notes the places of its parts as (start, end).
 
-    `inside` has the elements of every tuple by where it starts.
+    `inside` has the elements of every tuple, by the start of the tuple.
     """
 
     def __init__(self, text: str) -> None:
@@ -140,7 +140,7 @@ class _Scan:
 
     @property
     def elements(self) -> list[tuple[int, int]]:
-        """The direct elements, where the whole text is a tuple."""
+        """The direct elements, if the whole text is a tuple."""
         return self.inside.get(0, [])
 
     def _begin(self, position: int) -> int:
@@ -169,7 +169,7 @@ class _Scan:
         return position + 2
 
     def _close(self, position: int) -> int | None:
-        """Go on behind a complete shape: return where the next one starts, None at the end of the text."""
+        """Continue behind a complete shape: return where the next one starts, None at the end of the text."""
         while self._open:
             bracket, start, layout_start = self._open[-1]
             if bracket == "(" and (separator := _SEPARATOR.match(self.text, position)):
@@ -198,12 +198,12 @@ class _Scan:
             self.inside.setdefault(self._open[-1][1], []).append((start, end))
 
 
-# Callers ask several things of one text in a row, or one large tuple for each element: a few are enough.
+# Callers ask several things about one text in a row, or one large tuple for each element: a small cache is enough.
 scanned = lru_cache(maxsize=8)(_Scan)
 
 
 def remembered(count: int) -> Callable[[Callable[[str], T]], Callable[[str], T]]:
-    """Return a decorator that keeps the answers for `count` texts, none of them long: a dump may be one text."""
+    """Return a decorator that keeps the answers for `count` texts, without long ones: a text may be a whole dump."""
 
     def decorate(function: Callable[[str], T]) -> Callable[[str], T]:
         kept = lru_cache(count)(function)
@@ -251,10 +251,10 @@ class Shape(NamedTuple):
     `element_type`: as printed (`f32`, `token`); of `b(…)` that of the array inside.
     `dims`: `<=n` counts as n, a `?` is None; `token[]` and scalars have ().
     `is_dynamic`: whether a dimension, of any leaf of a tuple, is printed as `<=n` or `?`.
-    `layout`: minor-to-major as printed (`1,0`); "" for `{:T(128)}`, None where no layout is printed.
+    `layout`: minor-to-major as printed (`1,0`); "" for `{:T(128)}`, None if no layout is printed.
     `tiles`: all of them as printed, `(8,128)(2,1)`.
-    `layout_memory_space`: S(n) of the layout, 0 where none is printed and for tuples.
-    `element_bits`: E(n), else what an unpacked element of the type takes; None for token and opaque.
+    `layout_memory_space`: S(n) of the layout, 0 if none is printed and for tuples.
+    `element_bits`: E(n), else the bits of an unpacked element of the type; None for token and opaque.
     `logical_bytes`: `ShapeUtil::ByteSizeOf(shape, 8)`, for a tuple 8 per direct element.
     `physical_bytes`: `ShapeUtil::ArraySize`, the dimensions rounded up to the first tile. Equal to
         `logical_bytes` without tiles, for sync flags (memory space 2: TPU ignores their tile) and for tuples.
@@ -262,10 +262,10 @@ class Shape(NamedTuple):
         bounded dynamic shape on CPU and GPU 4 more per dimension.
     `tuple_arity`: number of direct elements; None for anything but a tuple.
 
-    What a shape does not have is None: a tuple has no element type, dims, layout, tiles or bits; the unknown
-    shape and a buffer of a tuple have no sizes either. A size is None, too, for a `?` dimension, for an
-    unknown element type without E(n) and above 2^63 - 1; the physical one alone where the layout does not fit
-    the dimensions.
+    Facts that a shape does not have are None: a tuple has no element type, dims, layout, tiles or bits; the unknown
+    shape and a buffer of a tuple have no sizes either. Sizes are also None for a `?` dimension, for an
+    unknown element type without E(n) and above 2^63 - 1; if the layout does not fit the dimensions, only the
+    physical size is None.
     """
 
     shape_text: str
@@ -282,7 +282,11 @@ class Shape(NamedTuple):
 
 
 def parse_shape(text: str) -> Shape:
-    """What one shape text says. Raises ShapeError when it is not exactly one shape of the grammar."""
+    """Return what a shape text says.
+
+    Raises:
+        ShapeError: the text is not exactly one shape of the grammar.
+    """
     if not text.startswith("("):
         return _parse_leaf(text)
     arity, is_dynamic = _flat(text) or (len(scanned(text).elements), scanned(text).is_dynamic)
@@ -368,7 +372,7 @@ def _tiled_elements(dims: tuple[int | None, ...], match: re.Match[str]) -> int |
 
 
 def _physical_sizes(dims: tuple[int | None, ...], order: list[int], splits: str) -> list[int] | None:
-    """The sizes of the dimensions, most minor first; of a split one (`SC`) the size of its largest piece."""
+    """The sizes of the dimensions, most minor first; for a split dimension (`SC`) the size of its largest piece."""
     if None in dims or sorted(order) != list(range(len(dims))):
         return None
     sizes = [dims[number] for number in order]
@@ -382,7 +386,7 @@ def _physical_sizes(dims: tuple[int | None, ...], order: list[int], splits: str)
 
 
 def _product(sizes: Sequence[int]) -> int:
-    """Multiply sizes, no further than counts: the product of 64,000 of them would have millions of digits."""
+    """Multiply sizes, and stop when the product is too large: that of 64,000 sizes would have millions of digits."""
     elements = 0 if 0 in sizes else 1
     for size in sizes:
         elements = min(elements * size, _TOO_MANY)

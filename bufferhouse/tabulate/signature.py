@@ -1,4 +1,4 @@
-"""The entry signature of a program, as `entry_signature` holds it: the leaves of its parameters and of its output."""
+"""The entry signature of a program, as the column `entry_signature` has it: the leaves of parameters and output."""
 
 import re
 from functools import lru_cache
@@ -16,6 +16,6 @@ class Signature(NamedTuple):
 
 @lru_cache(1 << 12)
 def read_signature(text: str) -> Signature:
-    """Read a signature as `entry_signature` holds it: `(f32[8], s32[])->(f32[8])`."""
+    """Read a signature in the form of `entry_signature`: `(f32[8], s32[])->(f32[8])`."""
     inside, _, output = text.partition(")->(")
     return Signature(*(tuple(found[0] for found in LEAF.finditer(side)) for side in (inside, output)))

@@ -1,7 +1,7 @@
 """Many parsed dumps to one frame per table.
 
-A dump that is added is only looked at: its shapes are numbered and its signature is taken. The frames are made at the
-end, column by column over the whole batch, so that a thousand dumps cost one conversion per column.
+When a dump is added, only its shapes are numbered and its signature is made. The frames are made at the end, column by
+column over the whole batch, so that a thousand dumps cost one conversion per column.
 """
 
 from collections import defaultdict
@@ -26,7 +26,7 @@ def entry_signatures(dumps: Dumps) -> Iterator[str]:
     """Yield `(f32[4], s32[])->(f32[4])` for each dump: parameter leaves by number and index, then the output's.
 
     Raises:
-        ShapeError: a shape text in a header is no shape.
+        ShapeError: a shape text in a header is not a shape.
     """
     first = first_value = 0
     for allocations, values in zip(dumps.rows["allocations"], dumps.rows["values"], strict=True):
@@ -66,8 +66,8 @@ class _Program:
     def _parameter_leaf(self, allocation: int, index: tuple[int, ...]) -> str | None:
         """Return the shape of one leaf of a parameter.
 
-        Before jaxlib 0.7.2 a header shows the whole parameter for each leaf, since then the leaf alone, and before
-        2019-12 nothing: then the value tells, which also decides between the first two where the leaf is a tuple.
+        Before jaxlib 0.7.2 a header shows the whole parameter for each leaf, since then only the leaf, and before
+        2019-12 nothing. Without a shape in the header the value decides, and also if the shape shown is a tuple.
         """
         printed = self.headers.parameter_shape[allocation]
         if printed is None or printed == "<unknown shape>":
@@ -91,7 +91,7 @@ class _Program:
         return _leaves(tuples[-1]) if tuples else shapes[-1:]
 
 
-@remembered(1 << 10)  # the programs of a fleet have few outputs, and parameters the same places
+@remembered(1 << 10)  # the programs of a fleet have few distinct outputs, and few shape indexes of parameters
 def _leaves(shape: str) -> tuple[str, ...]:
     return tuple(leaves(shape))
 
@@ -103,15 +103,15 @@ def _index(printed: str) -> tuple[int, ...]:
 
 Columns = Sequence[Iterable]
 """The cells of a table in the order of its columns."""
-NO_LOAD = 0  # whoever loads a batch, or has it loaded, numbers its dumps
+NO_LOAD = 0  # the load that stores a batch gives its dumps a number
 
 
 @dataclass(slots=True)
 class Texts:
     """The distinct instruction texts of each dump, and where they are used.
 
-    `ids` is the number of its text for each value, `rows` that of the text among all of the batch, a row per distinct
-    text of a dump; `counts` says how many each dump has, `distinct` are the texts of the batch.
+    `ids` has for each value the number of its text in its dump. `rows` has, for each distinct text of each dump, its
+    number in the batch. `counts` are the distinct texts of each dump, `distinct` the texts of the batch.
     """
 
     ids: list[int | None] = field(default_factory=list)
@@ -164,7 +164,7 @@ def interned(dumps: Dumps, said: AttributeColumns, texts: Texts) -> Names:
         parts(dumps.peak_buffers.instruction, dumps.rows["peak_buffers"]),
     )
     for schedule, values, positions, uses, rows, ranges, peak in zip(*columns, strict=True):
-        # One look-up numbers a name and tells its number.
+        # One look-up numbers a new name and returns the number.
         id_of = defaultdict(count(len(schedule)).__next__, zip(schedule, count()))
         number = id_of.__getitem__
         found.values += map(number, values)
@@ -182,7 +182,7 @@ def interned(dumps: Dumps, said: AttributeColumns, texts: Texts) -> Names:
 class Tabulator:
     """Collects parsed dumps; `finish` turns them into a batch.
 
-    `add` either takes a whole dump or, where it is not to be stored, raises and takes nothing of it.
+    `add` either takes a whole dump or, if it is to be refused, raises and takes nothing of it.
     """
 
     def __init__(self) -> None:
@@ -199,10 +199,10 @@ class Tabulator:
     def add(self, dump: Dump, content: Content, sizes: Mapping[str, int], proto: bytes | None = None) -> int:
         """Take one dump and return its signature id; `sizes` are the bytes of its files by role.
 
-        `proto` is the only file of one without a text.
+        `proto` is the only file of a dump without a text.
 
         Raises:
-            ShapeError: a shape text is no shape; nothing was added.
+            ShapeError: a shape text is not a shape; nothing was added.
             OverlapError: as `strict_overlaps`; nothing was added.
         """
         a = dump.allocations
@@ -250,7 +250,7 @@ class Tabulator:
         return Batch({table: frame_of(table, cells) for table, cells in columns.items()})
 
     def _number_results(self, said: AttributeColumns) -> None:
-        """Number result shapes; a text that only looks like one has none."""
+        """Number result shapes; a text that only looks like a shape has no number."""
         for text in dict.fromkeys(said.result_shape):
             if text is not None and text not in self.shapes:
                 try:
@@ -393,10 +393,10 @@ def _transposed(table: str, rows: Sequence[tuple]) -> Columns:
 
 
 def _lists(numbers: Iterable[int], counts: Iterable[int], absent: list[bool] | None = None) -> pl.Series:
-    """Return a column of lists of numbers, null where they are `absent`.
+    """Return a column of lists of numbers, with null for those that are `absent`.
 
-    They go through Arrow, because Polars would make a series of each; and to Arrow through Polars, because PyArrow
-    imports pandas to look at a list.
+    The lists are made in Arrow, because Polars would make a series of each; the numbers get there through Polars,
+    because PyArrow imports pandas when it converts a list.
     """
     ends = pl.Series(list(accumulate(counts, initial=0)), dtype=pl.Int64).to_arrow()
     items = pl.Series(list(numbers), dtype=pl.Int64).to_arrow()

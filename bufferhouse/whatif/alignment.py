@@ -1,4 +1,4 @@
-"""What offsets in an arena are multiples of: a dump does not print it, its offsets show it."""
+"""The alignment of offsets in an arena: a dump does not print it, but its offsets show it."""
 
 from collections.abc import Iterable
 from math import gcd
@@ -12,8 +12,8 @@ _CPU, _GPU, _OTHER = 64, 256, 512
 def alignment_of(compile_target: str | None, memory_space: int, offsets: Iterable[int]) -> int:
     """Return the power of two that all offsets of an arena are multiples of, at most what its platform aligns to.
 
-    Offsets of a few slots have larger common divisors by chance, hence the limit. A target that no name says is taken
-    for a TPU where its offsets are aligned as only a TPU aligns them.
+    The limit is needed because the offsets of a few slots may have larger common divisors by chance. If no file name
+    says the target, it counts as a TPU if the offsets are aligned as only a TPU aligns them.
     """
     common = gcd(*offsets)
     power = common & -common if common else 0

@@ -1,4 +1,4 @@
-"""The packings that a warehouse keeps: of each allocation of temporaries, once, as no SQL can compute them."""
+"""The packings that a warehouse keeps: one for each allocation of temporaries, because SQL cannot compute them."""
 
 from collections.abc import Callable, Iterator
 from itertools import groupby
@@ -39,11 +39,11 @@ ORDER BY s.dump_id, s.allocation_index, s.value_id
 
 
 class Packed(NamedTuple):
-    """What was packed: arenas, and of all that are packed those whose bounds met and those whose search ended early.
+    """What was packed: the arenas of this call, and of all packed arenas how many were proved or were cut short.
 
-    `savable_bytes` sums what a perfect packer saves in arenas of different programs, `most_savable_bytes` is the
-    largest of these; `smaller_count` counts the arenas in which it saves anything. `open_count` are the searches that
-    ended without a proof. `unknown_count` are arenas of dumps without live ranges, which cannot be packed.
+    `savable_bytes` is the sum over arenas, also of different programs, of what a perfect packer would save,
+    `most_savable_bytes` the largest of these savings, `smaller_count` the arenas with a saving. `open_count` are
+    searches that ended without a proof. `unknown_count` are arenas of dumps without live ranges, which have no packing.
     """
 
     arena_count: int
@@ -58,9 +58,9 @@ class Packed(NamedTuple):
 
 
 def pack_arenas(warehouse: Warehouse, *, progress: Callable[[int, int], None] | None = None) -> Packed:
-    """Pack every arena of a warehouse that has no packing yet, and keep what is found, some hundred at a time.
+    """Pack every arena of a warehouse that has no packing yet, and commit some hundred packings at a time.
 
-    What is interrupted keeps what it has, and goes on there.
+    After an interrupt the committed packings stay, and the next call continues from there.
     """
     con = warehouse.con
     waiting = con.execute(_WAITING).fetchall()
@@ -69,7 +69,7 @@ def pack_arenas(warehouse: Warehouse, *, progress: Callable[[int, int], None] | 
         rows = [_packed(*arena) for arena in _arenas(con, chosen)]
         frame = pl.DataFrame(rows, schema=_COLUMNS, orient="row")
         with warehouse.alone(), transaction(con), streamed(con, "packings_to_add", frame):
-            # While this worker waited to be alone another may have kept the same, or removed the dump.
+            # While this worker waited to be alone, another may have stored the same packing, or removed the dump.
             con.execute(
                 f"INSERT INTO {warehouse.stored('packings')} BY NAME SELECT * FROM packings_to_add"
                 " ANTI JOIN raw.packings USING (dump_id, allocation_index) SEMI JOIN raw.dumps USING (dump_id)"

@@ -1,4 +1,4 @@
-"""What memory a chip has for a program: its HBM, without what the runtime keeps for itself where that is known."""
+"""The memory of a chip for a program: its HBM, without what the runtime keeps for itself if that is known."""
 
 from typing import NamedTuple
 
@@ -21,18 +21,18 @@ class Chip(NamedTuple):
 
     @property
     def capacity_bytes(self) -> int:
-        """What is left for programs."""
+        """The bytes that are left for programs."""
         return self.memory_bytes - self.reserved_bytes
 
     def is_other(self, device_kind: str) -> bool:
-        """Return whether a run that names its device is known to be of another chip; GPUs are told by their target."""
+        """Return whether a run that names its device is known to be of another chip; GPUs are recognized by target."""
         return any(device_kind in chip.kinds for chip in CHIPS.values() if chip.name != self.name)
 
 
 # Memory per chip (of v2, v3 and v7x per core, which is what a program sees). TPU: what libtpu 0.0.52 prints when
 # memory runs out, available and reserved, such as `15.75G` and `258.00M` on v5e; older ones reserve up to 16 MiB less.
 # Of a v4 that is what it prints on devices; ahead of time it gives a program no more than 15.25 GiB.
-# GPU: the data sheets of NVIDIA; what a driver reserves hangs on the machine and is not known here.
+# GPU: the data sheets of NVIDIA; what a driver reserves depends on the machine and is not known here.
 CHIPS = {
     chip.name: chip
     for chip in (
@@ -51,10 +51,10 @@ CHIPS = {
 
 
 def chip_of(name: str) -> Chip:
-    """Return the chip of a name; a TPU may be called as runs call it, such as `TPU7x`.
+    """Return the chip of a name; for a TPU the name may also be that of runs, such as `TPU7x`.
 
     Raises:
-        UsageError: it is not known; the message names those that are.
+        UsageError: the name is not known; the message lists the known names.
     """
     word = name.lower()
     found = CHIPS.get(word) or next((chip for chip in CHIPS.values() if word in map(str.lower, chip.kinds)), None)

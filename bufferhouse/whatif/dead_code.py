@@ -1,4 +1,4 @@
-"""What a compiler may leave out where results are dropped: dead code, as far as a dump lets one tell."""
+"""What a compiler may leave out if results are dropped: dead code, as far as a dump shows it."""
 
 from collections.abc import Collection
 
@@ -8,12 +8,12 @@ CALLS = {"while", "conditional", "call", "async-start", "async-done", "async-upd
 
 
 class DeadCode:
-    """What may be dead without results, `dropped`, and values `removed`: rather more than a compiler leaves out.
+    """What may be dead without the results `dropped` and the values `removed`: more rather than less than is left out.
 
-    `rows` are these and the temporaries computed for them alone, `positions` those of the instructions that
-    are left out, and `constant_bytes` those of constants that nothing else reads. An instruction of several results,
-    one of which nobody reads any more, may lose operands as well. Of a loop, or what else calls computations, all that
-    is in these may go: a dump does not say what is for which result.
+    `rows` are these and the temporaries that are computed only for them, `positions` those of the instructions that
+    are left out, and `constant_bytes` those of constants that nothing else reads. An instruction with several results,
+    one of which is no longer read, may lose operands as well. Everything in the computations that a loop or another
+    instruction calls may go: a dump does not say what is computed for which result.
     """
 
     def __init__(self, space: Space, dropped: set[int], removed: Collection[int]) -> None:
@@ -50,7 +50,7 @@ class DeadCode:
         return found
 
     def _is_read(self, row: int) -> bool:
-        """Return whether something that is not gone reads a value; what lies in other spaces lives by its readers."""
+        """Return whether an instruction that stays reads a value; those without values here stay if they are read."""
         left, seen = list(self._space.readers[row]), set()
         while left:
             name = left.pop()

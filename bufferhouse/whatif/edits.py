@@ -1,4 +1,4 @@
-"""Edits of values, as people write them: `free:fusion.3`, `shrink:dot.1:bf16`, `shard:*:2@0`; or as a TOML file."""
+"""Edits of values, as users write them: `free:fusion.3`, `shrink:dot.1:bf16`, `shard:*:2@0`; or as a TOML file."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -24,7 +24,7 @@ _SHARDS = re.compile(r"(?P<parts>[1-9][0-9]*)(?:@(?:(?P<dimension>[0-9]+)|size=(
 _TYPE = re.compile(r"[a-z][a-z0-9]*")
 _WINDOW = re.compile(r"window=([0-9]+)")
 _KEYS = {"kind", "value", "dtype", "parts", "dimension", "size", "window"}
-# What a kind of edit takes besides the value.
+# What a kind of edit needs besides the value.
 _KEYS_OF = {"shrink": {"dtype"}, "shard": {"parts", "dimension", "size"}, "offload": {"window"}}
 _NARROWER = {"f32": "bf16", "f64": "f32"}
 _COLUMNS = {"op_name": "op_name", "line": "source", "opcode": "opcode", "parameter": "parameter"}
@@ -32,10 +32,10 @@ _COLUMNS = {"op_name": "op_name", "line": "source", "opcode": "opcode", "paramet
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One edit: its kind, the values that it means as they were named, and what the kind needs besides.
+    """One edit: its kind, the values as the user named them, and what the kind needs besides.
 
-    `dtype` is the element type of `shrink`; `parts` that of `shard`, along `dimension`, or along those of `size`;
-    `window` how many positions before a use `offload` has the value back on the device.
+    `dtype` is the element type of `shrink`; `parts` is the number of parts of `shard`, along `dimension`, or along the
+    dimensions of `size`; `window` is how many positions before a use `offload` has the value back on the device.
     """
 
     kind: str
@@ -62,15 +62,15 @@ class Edit:
 
 
 def narrower(shape: str) -> str | None:
-    """Return the element type that `shrink` makes of a shape where nobody says another; None where there is none."""
+    """Return the element type to which `shrink` changes a shape by default; None if there is none."""
     return _NARROWER.get(shape.partition("[")[0])
 
 
 def read_edit(text: str) -> Edit:
-    """Read an edit as it stands on a command line.
+    """Read an edit in the form of the command line.
 
     Raises:
-        UsageError: it is none.
+        UsageError: the text is not an edit.
     """
     kind, _, rest = text.partition(":")
     if kind not in KINDS:
@@ -110,7 +110,7 @@ def read_edits_file(path: Path) -> list[Edit]:
     """Read a TOML file with a table `[[edit]]` for each edit: kind, value, and dtype, parts, dimension, size or window.
 
     Raises:
-        UsageError: it cannot be read, or a table is no edit; the message names the table.
+        UsageError: the file cannot be read, or a table is not an edit; the message names the table.
     """
     file = read_toml(path)
     found = file.document
@@ -200,10 +200,10 @@ def phase(edit: Edit) -> int:
 
 
 def in_order(edits: Iterable[tuple[Edit, list[int]]], argument: Callable[[int], tuple]) -> list[tuple[Edit, list[int]]]:
-    """Return edits, each with its rows, in the order in which they are applied, in whatever order they come.
+    """Return edits, each with its rows, in the order in which they are applied, which does not depend on their own.
 
-    What names one value comes before groups, which take what it left. Of one kind they come in the order of
-    `argument`, the place of a row among the arguments: JAX gives donated ones their outputs in that order.
+    Edits of one value come before groups, which take the values that are left. Edits of one kind come in the order of
+    `argument`, the place of a row among the arguments, in which JAX gives outputs to donated arguments.
     """
 
     def place(one: tuple[Edit, list[int]]) -> tuple:

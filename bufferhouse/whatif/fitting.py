@@ -14,13 +14,13 @@ from bufferhouse.whatif.plan import NoCandidate, Plan
 from bufferhouse.whatif.slots import lower_bound, most_alive
 from bufferhouse.whatif.space import ARENA, Space
 
-MEANS = ("donate", "free", "remove")  # kinds of edit that are tried where nobody says which
-# Kinds whose edits change instructions, and not only lives: compiled anew, a program may take less than they say.
+MEANS = ("donate", "free", "remove")  # kinds of edit that are tried by default
+# Kinds whose edits change instructions, and not only lives: compiled again, a program may take less than they say.
 _GUESSED = {"shrink", "remat", "offload"}
 NODES = 3_000  # sets of edits that are tried before a set is called the least without proof
-_VISITS = 2_500_000  # slots that all searches look at, and once more as many without proof: together about a minute
+_VISITS = 2_500_000  # slots that all searches look at, and as many again without proof: together about a minute
 _PAIRS = 40  # pairs of slots that a packing compares while a set of edits looks at one slot
-LARGE = 4_000  # slots: without proof, a program of so many times more is given as many times more edits in one step
+LARGE = 4_000  # slots: without proof, a program with N times as many slots is given N times as many edits in one step
 _SIZE = re.compile(r"(?P<number>[0-9]{1,18}(?:\.[0-9]{1,9})?)\s*(?P<unit>[KMGT]I?B?|B)?")
 _POWERS = {"K": 1, "M": 2, "G": 3, "T": 4}
 
@@ -28,12 +28,12 @@ _POWERS = {"K": 1, "M": 2, "G": 3, "T": 4}
 class Fit(NamedTuple):
     """The answer to a capacity.
 
-    `edits` is the least set that fits; none where the program fits already, or cannot. `bound_bytes` is what the memory
-    space takes at least with every means used on every value. `is_minimal` is whether no smaller set is sure to fit.
-    `may_fit` is whether none is sure to, and the compiler may do better: where results are dropped it
-    leaves out more than the dump shows, and a donated parameter may take the place of an output of other dimensions.
-    `fewer_may_fit` is whether it may so with fewer edits than those that fit. `is_guess` is whether none fits by means
-    of which the dump gives estimates alone.
+    `edits` is the least set that fits; it is empty if the program fits already, or cannot fit. `bound_bytes` is the
+    least that the memory space takes with every means used on every value. `is_minimal` is whether no smaller set is
+    sure to fit. `may_fit` is whether no set is sure to fit, but the compiler may do better: if results are dropped, it
+    may leave out more than the dump shows, and a donated parameter may take the place of an output of other dimensions.
+    `fewer_may_fit` is whether it may do so with fewer edits than those that fit. `is_guess` is whether none fits, with
+    means for which the dump gives only estimates.
     """
 
     capacity_bytes: int
@@ -51,7 +51,7 @@ def read_size(text: str, option: str = "--fit") -> int:
     """Return the bytes of a size such as `15.75GiB`, `16G`, `16909336576` or `16GB`, of which the last is decimal.
 
     Raises:
-        UsageError: it is no size, or a part of a byte.
+        UsageError: the text is not a size, or not a whole number of bytes.
     """
     found = _SIZE.fullmatch(text.strip().upper())
     if found is None or ("." in found["number"] and found["unit"] in (None, "B")):
@@ -74,9 +74,9 @@ def fit(
 ) -> Fit:
     """Return the least set of single edits with which all allocations of a space take at most `capacity_bytes`.
 
-    A set fits where a placement is found that does; it has at most one edit for each value. When so many `nodes` were
-    tried, or `visits` paid to slots, one that fits is looked for without proof, with as many visits; in a program of
-    more than `large` slots several edits are added at a time. `progress` hears of the visits.
+    A set fits if a placement is found that fits; it has at most one edit for each value. After `nodes` sets, or
+    `visits` to slots, a set that fits is searched without proof, with as many visits again; in a program with more than
+    `large` slots several edits are added at a time. `progress` is told the visits.
 
     Raises:
         UsageError: the dump has no live ranges.
@@ -84,13 +84,13 @@ def fit(
     check_live_ranges(space)
     is_in_the_place = {"remove", "free"} <= {*means}
     if is_in_the_place:
-        means = [kind for kind in means if kind != "free"]  # no more bytes are alive where a value is removed
+        means = [kind for kind in means if kind != "free"]  # to remove a value never leaves more bytes alive
     now = before(space)
     if now.reserved_high_bytes <= capacity_bytes:
         return Fit(capacity_bytes, True, [], now, now.reserved_low_bytes, True)
     moments = Moments(space)
     at_once = len(moments.slots.value) // large
-    # One kind alone makes fewer sets, so that more of them can be tried; what was found may be more than it needs.
+    # One kind alone makes fewer sets, so more of them can be tried; the set that was found may be larger than needed.
     kinds = means if len(means) > 1 and not at_once else ()
     work = _Work(visits, 1 + len(kinds), progress)
     search = _Search(moments, capacity_bytes, means, nodes, at_once, work)
@@ -122,9 +122,9 @@ class _Candidate(NamedTuple):
 
 
 class _Work:
-    """The visits to slots that searches may pay: each has a share for its sets, and another for a set without proof.
+    """The visits to slots that searches may make: each has a share for its sets, and another for a set without proof.
 
-    What was paid depends on the program alone, so every machine finds the same.
+    The number of visits depends on the program alone, so every machine finds the same set.
     """
 
     def __init__(self, visits: int, searches: int, progress: Callable[[int, int], None] | None) -> None:
@@ -137,7 +137,7 @@ class _Work:
         self.left = self.share
 
     def pay(self, visits: int) -> None:
-        """Take visits off the share, and tell how far the work is."""
+        """Take visits off the share, and report the progress."""
         self.left -= visits
         self._done = min(self._done + visits, self._total)
         if self._progress:
@@ -145,11 +145,11 @@ class _Work:
 
 
 class _Search:
-    """All sets of one size after the other, each extended only by values that are alive where it is too much.
+    """All sets of one size, then of the next; each is extended only by values alive at a moment that needs too much.
 
-    A set that fits must have one that is alive at the moment at which the set before it needs most: so only those are
-    tried there, and what was tried in one branch is left out of the next. A branch ends where even the largest values
-    that are left could not take off what is too much.
+    A set that fits must have a value that is alive at the moment at which the smaller set needs most. So only such
+    values are tried, and those that were tried in one branch are left out of the next. A branch ends when even the
+    largest values that are left could not remove the excess.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class _Search:
         self.drops_results = any(
             one.row in self.space.results and one.edit.kind in ("free", "remove") for one in self.candidates
         )
-        # Parameters for which JAX may find an output where no edit does.
+        # Parameters for which JAX may find an output, though no edit does.
         self.donors = [
             row for row, role in enumerate(self.space.columns["role"])
             if "donate" in means and role == "parameter"
@@ -180,7 +180,7 @@ class _Search:
         return self.drops_results or bool(self.donors)
 
     def _bound(self) -> int:
-        """Return what the space takes at least if all values that can be edited are gone, or as small as they get."""
+        """Return the least that the space takes if all values that can be edited are gone, or as small as possible."""
         is_of_sizes = not self.donors and all(one.edit.kind in SIZES for one in self.candidates)
         if is_of_sizes and self._can(self.candidates):
             plan = self._plan(self.candidates)
@@ -190,7 +190,7 @@ class _Search:
         gone = gone.union(*(self.space.places_for(one.row) for one in self.candidates if one.edit.kind == "donate"))
         gone = gone.union(*map(self.space.places_for, self.donors))
         gone = gone.union(*map(self.space.tables_of, gone))
-        # Whatever was computed for a result goes with it.
+        # All that was computed only for a result goes with it.
         left = [at for at, row in enumerate(plan.slots.value) if row not in gone and not self.drops_results]
         plan.slots.keep(left)
         allocations = self.space.allocations
@@ -237,8 +237,8 @@ class _Search:
     def is_beaten_by_packing(self, found: Fit) -> bool:
         """Return whether fewer edits may fit if one of them frees an output where the search has removed it.
 
-        Where no edit concerns the arena it stays XLA's own. What is freed becomes a temporary: the arena is packed
-        anew, and may be tighter than XLA's, though more is alive in it.
+        If no edit concerns the arena, it stays XLA's own. A freed output becomes a temporary, so the arena is packed
+        again, and may be tighter than XLA's, even with more bytes alive in it.
         """
         if len(found.edits) == 1:
             return False
@@ -285,7 +285,7 @@ class _Search:
     def _helping(self, left: Iterable[_Candidate], plan: Plan, need: int, moment: int | None) -> list[_Candidate]:
         """Return the edits that can take bytes off a moment, or off what is there at every moment, the largest first.
 
-        Alive is what the edits so far let live: operands of what is computed again live on until it is.
+        Values count as alive after the edits so far: operands of a value that is computed again stay alive until then.
         """
         slots, kinds = plan.slots, self.space.columns["kind"]
         alive = set()
@@ -296,14 +296,14 @@ class _Search:
         return sorted(helping, key=lambda one: (-one.most_bytes, one.row))
 
     def _excess(self, plan: Plan) -> tuple[int, int | None]:
-        """Return the bytes that are too much at least, and the moment at which they are."""
+        """Return the least excess in bytes, and its moment."""
         low, moment = most_alive(plan.slots, self.space.alignment)
         return sum(plan.fixed.values()) + low - self.capacity, moment
 
     def _greedy(self) -> Fit | None:
         """Return a set that fits, without proof that it is the least: the largest values at each moment of need.
 
-        When half of the work is done, as much is added at a time as it takes, then twice and four times as much.
+        After half of the work it adds as many edits at a time as the excess needs, then twice and four times as many.
         """
         self.work.begin()
         chosen: list[_Candidate] = []
@@ -329,7 +329,7 @@ class _Search:
         return None
 
     def _step(self, chosen: list[_Candidate], helping: Sequence[_Candidate], need: int) -> list[_Candidate]:
-        """Return the first edit that can be added; of a large program several, until they take what is needed."""
+        """Return the first edit that can be added; in a large program several, until they take off what is needed."""
         together: dict[int, _Candidate] = {}
         taken = 0
         for one in helping[: self.at_once]:
@@ -344,12 +344,12 @@ class _Search:
 
 
 def _candidates(moments: Moments, means: Sequence[str]) -> Iterable[_Candidate]:
-    """Yield the edits that some value can take, as `remove` stands for all that take fewer bytes of it."""
+    """Yield the edits that some value can take; `remove` represents all edits that take off fewer bytes."""
     space = moments.space
     c = space.columns
     for row in range(len(space)):
         size = c["size_bytes"][row]
-        if not size or c["is_tuple"][row]:  # a table of addresses goes with what it has the addresses of
+        if not size or c["is_tuple"][row]:  # a table of addresses goes with its values
             continue
         for kind in means:
             dtype = narrower(c["shape"][row]) if kind == "shrink" else None

@@ -1,4 +1,4 @@
-"""The occupied timeline of a memory space, to be asked for its peak with a few values edited."""
+"""The occupied timeline of a memory space, which gives the peak with a few values edited."""
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
@@ -11,7 +11,7 @@ from bufferhouse.whatif.space import Space
 
 
 class Moments:
-    """The occupied timeline of a space, to be asked for its highest point with some bodies changed."""
+    """The occupied timeline of a space, which gives the highest point with some bodies changed."""
 
     def __init__(self, space: Space) -> None:
         self.space = space
@@ -29,7 +29,7 @@ class Moments:
         return [row for at, row in enumerate(slots.value) if slots.start[at] <= position <= slots.end[at]]
 
     def plan(self, rows: Iterable[int], kind: str) -> Plan:
-        """Return a plan of no more bodies than an edit of these values can touch."""
+        """Return a plan with only those bodies that an edit of these values can change."""
         touched = set()
         for row in rows:
             touched |= {row, *(self.space.operands[row] if kind == "remat" else ())}
@@ -57,9 +57,9 @@ class Moments:
         return Plan(self.space, Slots(*([getattr(self.slots, name)[at] for at in kept] for name in Slots.__slots__)))
 
     def peak(self, plan: Plan) -> tuple[int, int | None]:
-        """Return the highest point of the timeline if the bodies of a plan are as it has them, and the first position.
+        """Return the highest point of the timeline with the bodies of a plan, and its first position.
 
-        `plan` comes from `plan()`: what it began with is taken off, what it has now is added.
+        `plan` comes from `plan()`: the bodies that it began with are subtracted, those that it has now are added.
         """
         changes: dict[int, int] = defaultdict(int)
         for body in plan.begun:
@@ -86,7 +86,7 @@ class Moments:
 
 
 class _Highest:
-    """The place of the first highest number among any neighbours, by a sparse table."""
+    """The place of the first highest number in any range, by a sparse table."""
 
     def __init__(self, numbers: Sequence[int]) -> None:
         self.numbers = numbers

@@ -1,8 +1,8 @@
-"""The shape of an array with another element type or size: what a TPU makes of its tiles; packed types.
+"""The shape of an array with another element type or size: the tiles that a TPU gives it; packed types.
 
-A TPU has 32 bits in each place of a tile: elements of 32/p bits stand there p at a time, above each other. So a tile
-has p rows or more, `T(8,128)(2,1)` and `T(2,128)(2,1)` for bf16; and one of a vector p times 128 elements or more. Of
-these it has no more than the array needs: `f32[3,1000]{1,0:T(4,128)}`.
+A TPU has 32 bits in each place of a tile, which holds p elements of 32/p bits, above each other. So a tile has p rows
+or more, `T(8,128)(2,1)` and `T(2,128)(2,1)` for bf16, and a tile of a vector has p times 128 elements or more. It has
+no more rows than the array needs: `f32[3,1000]{1,0:T(4,128)}`.
 """
 
 import re
@@ -21,7 +21,7 @@ _LAYOUT = re.compile(r"\{(?P<order>[0-9,]*)(?::(?P<before>[^}]*?)(?P<behind>(?:S
 
 
 def element_bits(element_type: str) -> int | None:
-    """Return what an element takes, packed where XLA packs it; None for a type of which that is not known."""
+    """Return the bits of an element, packed if XLA packs it; None for a type of which they are not known."""
     return _PACKED_BITS.get(element_type) or parse_shape(f"{element_type}[]").element_bits
 
 
@@ -71,9 +71,9 @@ def with_fitting_tiles(text: str) -> str:
 
 
 def flat_bytes(shape: Shape) -> int | None:
-    """Return the bytes of an array without the tiles of its dimensions: as a vector where it has tiles of a TPU.
+    """Return the bytes of an array without the tiles of its dimensions: as a vector if it has tiles of a TPU.
 
-    That has tiles, too, of as many places as it needs, 1,024 at most: no value of a TPU is smaller than one.
+    A vector has tiles, too, with as many places as it needs, at most 1,024; no value of a TPU is smaller than a tile.
     """
     found = _TILES.fullmatch(shape.tiles or "")
     count = prod(size or 0 for size in shape.dims or ())

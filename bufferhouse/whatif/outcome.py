@@ -21,9 +21,9 @@ NO_LIVE_RANGES = (
 class Bytes(NamedTuple):
     """Bytes of a memory space: occupied at the peak, of the arena between two bounds, and all allocations together.
 
-    `peak_position` is the first at which the occupied peak is reached, None where nothing lives or any schedule may be.
-    The bounds of `reserved` are those of the arena and the other allocations, of which a compiler may do without
-    `fading_bytes`. `is_cut` is whether the packer's search was cut short while the bounds were apart.
+    `peak_position` is the first at which the occupied peak is reached; None if nothing is alive, or the schedule may be
+    any. The bounds of `reserved` are those of the arena with the other allocations; a compiler may leave out
+    `fading_bytes` of them. `is_cut` is whether the packer's search was cut short while the bounds were apart.
     """
 
     occupied_bytes: int
@@ -38,12 +38,12 @@ class Bytes(NamedTuple):
 
     @property
     def reserved_low_bytes(self) -> int:
-        """What the memory space takes at least."""
+        """The least that the memory space takes."""
         return self.other_bytes - self.fading_bytes + self.arena_low_bytes
 
     @property
     def reserved_high_bytes(self) -> int:
-        """What it takes in the placement that was found."""
+        """The bytes that it takes in the placement that was found."""
         return self.other_bytes + self.arena_high_bytes
 
 
@@ -73,7 +73,7 @@ def compute(space: Space, edits: Iterable[Edit], *, work: int = WORK) -> Outcome
     """Return what edits together do to a memory space.
 
     Raises:
-        UsageError: the dump has no live ranges, or an edit names nothing or no candidate.
+        UsageError: the dump has no live ranges, or an edit names no value, or one that cannot be edited so.
     """
     check_live_ranges(space)
     plan = Plan(space).apply(edits)
@@ -87,7 +87,7 @@ def compute(space: Space, edits: Iterable[Edit], *, work: int = WORK) -> Outcome
 
 
 def packed(plan: Plan, *, work: int = WORK) -> Packing:
-    """Return a placement of the arena; XLA's own where no edit changed a slot of it."""
+    """Return a placement of the arena; XLA's own if no edit changed a slot of it."""
     if is_untouched(plan):
         bodies = bodies_of(plan.slots, plan.space.alignment)
         own = {body.number: body.offset_bytes for body in bodies}
@@ -113,9 +113,9 @@ def _as_it_was(plan: Plan) -> Bytes:
 
 
 def after(plan: Plan, packing: Packing | None = None, copied: Packing | None = None, *, work: int = WORK) -> Bytes:
-    """Return the bytes of a space with edits, its arena packed so, else anew; without any edit it is XLA's own.
+    """Return the bytes of a space after edits, with its arena as in `packing`, else packed; without edits XLA's own.
 
-    `copied` is a placement with the copies that the compiler may have to make, where it is known.
+    `copied` is a placement with the copies that the compiler may have to make, if it was computed before.
     """
     other = sum(plan.fixed.values())
     line = timeline(plan.slots)
@@ -129,11 +129,11 @@ def after(plan: Plan, packing: Packing | None = None, copied: Packing | None = N
     if plan.fading or plan.prefetched or plan.guests:
         left = plan.without_fading()
         low = min(low, lower_bound(left, plan.space.alignment))
-        if plan.is_less or plan.guests:  # temporaries may stand in outputs, where what stood there before is gone
+        if plan.is_less or plan.guests:  # temporaries may stand in outputs whose former temporaries are gone
             low = min(low, max(timeline(left).peak - other, 0))
     if plan.needs_place:
         low = min(low, packing.low_bytes)
-        # Temporaries may take the place of what stands elsewhere then, or in other outputs: all that is alive has one.
+        # Then temporaries may take the place of values elsewhere, or in other outputs: all bytes alive count.
         low = min(low, max(occupied - other, 0))
         high = max(high, (copied or _copied(plan, work)).high_bytes)
     if plan.prefetched:  # the packer places tables closer than a TPU does
@@ -148,7 +148,7 @@ def after(plan: Plan, packing: Packing | None = None, copied: Packing | None = N
 
 
 def is_untouched(plan: Plan) -> bool:
-    """Return whether no edit changed a slot of the arena: then the compiler has what it had."""
+    """Return whether no edit changed a slot of the arena: then the compiler has the same input as before."""
     return _arena_rows(plan.own) == _arena_rows(plan.slots)
 
 
@@ -161,10 +161,11 @@ def _arena_rows(slots: Slots) -> list[tuple]:
 
 
 def most_at_one_instruction(plan: Plan, *, always: Collection[str] = ("parameter",)) -> int:
-    """Return the bytes that no schedule goes below: those always there, with the most that one instruction needs.
+    """Return the least bytes of any schedule: those that are always there, with the most that one instruction needs.
 
-    Or with all outputs: at the end they are there at once, as all parameters are at the beginning. A donated parameter
-    and a constant are alive until they are read for the last time; `always` names constants where allocations count.
+    Or with all outputs, which are all there at the end, as all parameters are at the beginning. A donated parameter
+    and a constant are alive until they are read for the last time; `always` are rows that always count, such as
+    constants if allocations are counted.
     """
     slots, c = plan.slots, plan.space.columns
     places = [at for at, row in enumerate(slots.value) if not slots.is_arena[at]]
@@ -189,7 +190,7 @@ def _is_given_away(plan: Plan, at: int) -> bool:
 
 
 def _by_body(slots: Slots, rows: Iterable[int]) -> int:
-    """Return the bytes of slots; of those that share bytes the largest counts."""
+    """Return the bytes of slots; if slots share bytes, only the largest counts."""
     sizes: dict[int, int] = {}
     for at in rows:
         sizes[slots.body[at]] = max(sizes.get(slots.body[at], 0), slots.size_bytes[at])
@@ -199,13 +200,13 @@ def _by_body(slots: Slots, rows: Iterable[int]) -> int:
 def most_needed(plan: Plan, *, arena_only: bool, but: Collection[int] = ()) -> int:
     """Return the most bytes that one instruction reads and writes: of temporaries, or of all but the bodies in `but`.
 
-    What its result may take the place of counts once: in another schedule nothing may read that later.
+    An operand whose place the result may take counts once, because in another schedule nothing may read it later.
     """
     needed: dict[int, list[int]] = {}
     slots = plan.slots
     for at, row in enumerate(slots.value):
         if (slots.is_arena[at] or not arena_only) and slots.body[at] not in but:
-            # Of the slots of one value each is there at some of its uses.
+            # Each slot of a value is there at some of its uses.
             uses = (use for use in plan.space.uses[row] if use is not None and slots.start[at] <= use <= slots.end[at])
             for position in {slots.start[at], *uses}:
                 needed.setdefault(position, []).append(at)
@@ -214,7 +215,7 @@ def most_needed(plan: Plan, *, arena_only: bool, but: Collection[int] = ()) -> i
 
 
 def _in_place(plan: Plan, position: int, rows: Sequence[int]) -> int:
-    """Return the bytes of results born at a position that may stand in those of operands, where the dump has both."""
+    """Return the bytes of results that begin at a position and may stand in those of operands, if the dump has both."""
     slots, roles = plan.slots, plan.space.columns["role"]
     born = [at for at in rows if slots.start[at] == position]
     born_bodies = {slots.body[at] for at in born}

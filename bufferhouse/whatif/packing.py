@@ -1,4 +1,4 @@
-"""Where slots of an arena could stand: a placement that takes few bytes, found in bounded work and always verified."""
+"""Placements of the slots of an arena that take few bytes, found with limited work and always verified."""
 
 import sys
 from bisect import bisect_left, insort
@@ -10,16 +10,16 @@ from typing import NamedTuple
 from bufferhouse.whatif.slots import Piece, Slots, Timeline, changes_of, lower_bound, pieces, rows_by_body
 
 WORK = 6_000_000  # pairs of slots that one packing may compare: a second or two
-_FASTER = 50  # times as many pairs omnimalloc compares in the same time: it is C
+_FASTER = 50  # omnimalloc compares so many times as many pairs in the same time
 MANY = 5_000  # bodies: one order of so many takes two seconds
 _FEW = 400  # bodies up to which orders are improved step by step
 _ROUNDS = 40
 
 
 class Body(NamedTuple):
-    """Bytes that are moved as a whole: their pieces count from its first byte, and end at whole steps.
+    """Bytes that are moved as a whole: offsets of its pieces count from its first byte, and end at whole steps.
 
-    `offset_bytes` is where XLA has it; `ends` are the ends of its slots to the byte.
+    `offset_bytes` is its place in XLA's placement; `end` is the end of its last slot, not rounded.
     """
 
     number: int
@@ -34,20 +34,20 @@ class Body(NamedTuple):
 
     @property
     def stop(self) -> int:
-        """The position behind the last."""
+        """The position behind the last at which any of it is alive."""
         return max(piece.stop for piece in self.pieces)
 
     @property
     def size(self) -> int:
-        """From its first byte to its last, in whole steps."""
+        """The bytes from its first to its last, in whole steps."""
         return max(piece.end for piece in self.pieces)
 
 
 class Packing(NamedTuple):
     """A placement: where each body begins, and the bytes up to the end of the last.
 
-    `low_bytes` is what no placement can go below; `packer` says who found this one, and `is_cut` whether the search
-    was cut short while it was still above the bound.
+    `low_bytes` is the lower bound of all placements; `packer` says which packer found this one, and `is_cut` whether
+    the search was cut short while this one was above the bound.
     """
 
     offsets: dict[int, int]
@@ -60,11 +60,11 @@ class Packing(NamedTuple):
 def pack(slots: Slots, alignment: int, *, given: bool = False, work: int = WORK, many: int = MANY) -> Packing:
     """Return the smallest placement of the slots in the arena that is found; `given` tries XLA's own offsets, too.
 
-    Without any `work` those stand, if they are a placement. With more than `many` bodies only those are moved that are
-    in the way of others: no order of all of them is tried at any cost.
+    With no `work` XLA's offsets stay, if they are a placement. With `given` and more than `many` bodies, first only
+    bodies that conflict with others are moved, so that no order of all of them has to be tried.
 
     Raises:
-        AssertionError: a packer placed two slots onto the same bytes at one moment.
+        AssertionError: a packer placed two slots on the same bytes at one moment.
     """
     low = lower_bound(slots, alignment)
     bodies = bodies_of(slots, alignment)
@@ -111,10 +111,10 @@ def height(offsets: dict[int, int], bodies: Iterable[Body]) -> int:
 
 
 def verify(offsets: dict[int, int], bodies: Sequence[Body]) -> None:
-    """Check that no byte holds two bodies at one moment, and none stands before the arena.
+    """Check that no byte holds two bodies at one moment, and that no body begins before the arena.
 
     Raises:
-        AssertionError: there is such a byte.
+        AssertionError: one of these is not true.
     """
     assert all(offset >= 0 for offset in offsets.values()), "a body stands before the arena"
     assert _is_free(offsets, bodies), "two bodies stand on the same bytes at one moment"
@@ -126,9 +126,9 @@ def _is_free(offsets: dict[int, int], bodies: Sequence[Body]) -> bool:
 
 
 def _conflicts(offsets: dict[int, int], bodies: Sequence[Body]) -> Iterator[int]:
-    """Yield the numbers of bodies, some of them more than once, without which no byte holds two at one moment.
+    """Yield the numbers of bodies, possibly repeated, without which no byte holds two bodies at one moment.
 
-    A sweep over all pieces, those alive in order of address.
+    A sweep over all pieces, with those alive in the order of addresses.
     """
     events: list[tuple[int, int, int, int, int]] = []
     for body in bodies:
@@ -151,7 +151,7 @@ def _conflicts(offsets: dict[int, int], bodies: Sequence[Body]) -> Iterator[int]
 
 
 class _Search:
-    """Placements by best fit: bodies in one order after the other, each into the smallest gap that is large enough."""
+    """Placements by best fit: several orders of bodies, each body into the smallest gap that is large enough."""
 
     def __init__(self, bodies: Sequence[Body], low: int, work: int) -> None:
         self.bodies, self.low, self.work, self.is_sure = bodies, low, work, False
@@ -162,7 +162,7 @@ class _Search:
         self.is_plain = [len(body.pieces) == 1 and body.pieces[0].begin == 0 for body in bodies]
 
     def nearest(self, own: Mapping[int, int]) -> dict[int, int]:
-        """Return XLA's own placement; bodies in the way of others, or that edits added, are placed in order of time."""
+        """Return XLA's own placement; bodies that conflict with others, or were added by edits, are placed by start."""
         known = [body for body in self.bodies if body.number >= 0]
         moved = set(_conflicts(own, known))
         offsets = {body.number: own[body.number] for body in known if body.number not in moved}
@@ -182,14 +182,14 @@ class _Search:
                 come += 1
             else:
                 near = sorted([*alive, *blocks[come : bisect_left(starts, self.stop[n])]])
-                offsets[number] = begin = _gap(near, self.size[n])  # pieces are not told apart: it would take long
+                offsets[number] = begin = _gap(near, self.size[n])  # bodies as wholes: their pieces would take long
                 block = begin, begin + self.size[n], n
             insort(alive, block)
             heappush(ends, (self.stop[n], block))
         return offsets
 
     def run(self, *, has_answer: bool) -> list[Packing]:
-        """Return the placements that were found: one at least, unless there is an answer already."""
+        """Return the placements that were found: at least one, unless there is an answer already."""
         self.is_sure = has_answer
         found: list[tuple[int, list[int], dict[int, int]]] = []
         for key in self._orders():
@@ -214,7 +214,7 @@ class _Search:
         yield lambda n: (not start[n] <= middle < stop[n], start[n] - stop[n], -size[n], n)
 
     def _try(self, order: list[int], found: list[tuple[int, list[int], dict[int, int]]]) -> bool:
-        """Place the bodies in an order and keep the result; False where no other order can help or be tried."""
+        """Place the bodies in an order and keep the result; return False if no other order can help or be tried."""
         offsets = self._place(order)
         if offsets is None:
             self.is_cut = True
@@ -224,7 +224,7 @@ class _Search:
         return found[-1][0] > self.low
 
     def _improve(self, found: list[tuple[int, list[int], dict[int, int]]]) -> None:
-        """Move the bodies that stand highest to the front of the order, time and again."""
+        """Move the bodies with the highest ends to the front of the order, again and again."""
         _, order, offsets = min(found, key=lambda one: one[0])
         seen = set()
         for _ in range(_ROUNDS):
@@ -243,7 +243,7 @@ class _Search:
                 return
 
     def _place(self, order: Sequence[int]) -> dict[int, int] | None:
-        """Return where best fit places the bodies in this order; None if the work ends before that."""
+        """Return where best fit places the bodies in this order; None if the work is used up before that."""
         offsets: dict[int, int] = {}
         placed: list[tuple[int, int, int, int, int]] = []  # begin, end, number, start and stop, by address
         for n in order:
@@ -289,7 +289,7 @@ def _gap(taken: Sequence[tuple[int, int, int]], size: int) -> int:
 
 
 def _by_omnimalloc(bodies: Sequence[Body], alignment: int) -> dict[int, int] | None:
-    """Return the placement of the package omnimalloc, where it is installed: one rectangle for each body."""
+    """Return the placement of the package omnimalloc, with one rectangle for each body; None if it gives none."""
     try:
         from omnimalloc import Allocation, allocate
     except ImportError:

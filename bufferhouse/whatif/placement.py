@@ -1,4 +1,4 @@
-"""Where the slots of a memory space are after edits: the allocations, and the bytes of each slot in them."""
+"""The places of the slots of a memory space after edits: the allocations, and the bytes of each slot in them."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from bufferhouse.whatif.space import ARENA
 class Placement:
     """Allocations as (index, kind, bytes), and slots in columns of equal length.
 
-    `value` is the row of a slot's value in its space; a value may have several slots, and one that is gone has none.
+    `value` is the row of a slot's value in its space; a value may have several slots, and a removed value has none.
     Offsets count from the start of the allocation; `start` and `end` are positions, both included.
     """
 
@@ -26,7 +26,7 @@ class Placement:
 
 
 def placed(plan: Plan, slots: Slots, packing: Packing) -> Placement:
-    """Return where slots of a plan stand if the arena is packed so; several arenas have become one.
+    """Return where the slots of a plan stand with this packing of the arena; several arenas become one.
 
     Raises:
         AssertionError: a slot stands outside its allocation.

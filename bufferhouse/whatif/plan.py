@@ -1,9 +1,9 @@
 """A memory space with edits applied: its slots, its other allocations, and how far each edit is to be trusted.
 
-The schedule, fusions and layouts stay those of the dump. What a compiler does with the changed program it alone
-knows: therefore labels. `exact`: nothing is left to choose, and the compiler did the same in every program at hand.
-`bound`: the bytes follow from the dump, but the compiler may schedule or place anew. `estimate`: the edit changes
-instructions, of which the dump shows only the old ones.
+The schedule, fusions and layouts stay those of the dump. Only the compiler knows what it would do with the changed
+program, so edits have labels. `exact`: the compiler has no choice, and it did the same in every program that was
+tested. `bound`: the bytes follow from the dump, but the compiler may schedule or place again. `estimate`: the edit
+changes instructions, and the dump shows only the old ones.
 """
 
 from collections import Counter
@@ -22,8 +22,8 @@ from bufferhouse.whatif.narrow import flat_bytes, with_fitting_tiles, with_type
 from bufferhouse.whatif.slots import Slots, merged, slots_of, timeline
 from bufferhouse.whatif.space import ARENA, HOST, Output, Space, array_shape
 
-# Instructions that cannot run a second time just before a use: they hold computations, talk to the outside, or their
-# result is given.
+# Instructions that cannot run a second time just before a use: they call computations, communicate, or their result is
+# given.
 _NOT_AGAIN = {
     *("parameter", "constant", "while", "conditional", "call", "infeed", "outfeed", "recv", "recv-done", "send"),
     *("send-done", "rng", "rng-bit-generator", "get-tuple-element", "async-start", "async-update", "async-done"),
@@ -36,11 +36,11 @@ _NOT_IN_PLACE = {
     *("concatenate", "pad", "transpose", "reverse", "slice", "dynamic-slice", "broadcast", "cholesky", "iota"),
 }
 ADDRESS = 8  # bytes, in the table of results
-TABLE_BYTES = 1 << 15  # of the table of what a TPU fetches, and of that of what it writes back: they stand 16 KiB apart
+TABLE_BYTES = 1 << 15  # of a TPU's tables of what it fetches and what it writes back, which are 16 KiB apart
 
 
 class Applied(NamedTuple):
-    """What one edit did to one value: `label` and `why` as people read them; `row` is None for a whole schedule."""
+    """What one edit did to one value: `label` and `why` as reports show them; `row` is None for a whole schedule."""
 
     edit: Edit
     row: int | None
@@ -49,13 +49,13 @@ class Applied(NamedTuple):
 
 
 class NoCandidate(UsageError):
-    """The value cannot be edited so: the message says why, and what can."""
+    """The value cannot be edited so: the message says why, and which edits are possible."""
 
 
 class Plan:
-    """A space with edits applied to it, one after the other: `slots`, which were its `own` before.
+    """A space with edits applied to it, one after the other: `slots` are the result, `own` the slots before.
 
-    `is_rescheduled` is whether the schedule may be any.
+    `is_rescheduled` is whether any schedule is possible.
     """
 
     def __init__(self, space: Space, slots: Slots | None = None) -> None:
@@ -67,18 +67,18 @@ class Plan:
         self._hosted: list[tuple] = []  # slots of what was moved to the host, while it is there
         self.is_rescheduled = False
         self.applied: list[Applied] = []
-        # Rows that may stand elsewhere, or for longer: from and up to which position, and where their slot ends then.
+        # Rows that may live elsewhere, or for longer: from and up to which position, and the end of their slot then.
         self.copies: list[tuple[int, int, int, int]] = []
         self.displaced: list[int] = []  # rows that stand in an output, and may have to stand elsewhere
         self._fading: list[int] = []  # rows that a compiler could do without altogether
-        self.guests: set[int] = set()  # rows that may take the place of a donated parameter when they are born
+        self.guests: set[int] = set()  # rows that may take the place of a donated parameter when they begin
         self.prefetched: list[int] = []  # rows that a TPU may fetch or write in another way than it did
         self._lives: dict[int, Edit] = {}  # the edit of each value that changed when it is alive
         self._shapes: dict[int, str] = {}  # of values whose size changed
         self._former: dict[int, int] = {}  # the bytes that these had
         self._read_again: dict[int, set[int]] = {}  # where operands are read to compute a value again
         self._to_resize: set[int] = set()  # allocations of which something was taken
-        self._unreturned: set[int] = set()  # rows that no longer are results: none of them takes a parameter's place
+        self._unreturned: set[int] = set()  # rows that are no longer results: none of them takes a parameter's place
         self._donated: dict[int, int] = {}  # donated parameters, and when each is read for the last time
 
     @property
@@ -88,7 +88,7 @@ class Plan:
 
     @cached_property
     def fixed(self) -> dict[int, int]:
-        """The bytes of the allocations outside the arena, of which there may be thousands: few edits ask for them."""
+        """The bytes of the allocations outside the arena, on demand: there may be thousands, few edits need them."""
         return self.space.fixed.copy()
 
     @cached_property
@@ -105,13 +105,13 @@ class Plan:
         return Counter(self.slots.body)
 
     def apply(self, edits: Iterable[Edit]) -> "Plan":
-        """Apply edits, all together and once: in whatever order they are given, they come to the same.
+        """Apply edits, all together and once: the result does not depend on their order.
 
-        Of a group (`*`, `op_name=`, `line=`) those values are edited that can be; a value that is named must be one.
-        `applied` lists donations, sizes and lives, of each those that came first.
+        In a group (`*`, `op_name=`, `line=`) only values that can be edited so are edited; a value that is named must
+        be one of these. `applied` lists donations, sizes and lives, each kind in its order.
 
         Raises:
-            UsageError: an edit names nothing, or a value that cannot be edited so.
+            UsageError: an edit names no value, or a value that cannot be edited so.
         """
         given = [(edit, [] if edit.kind == "reschedule" else chosen(self.space, edit)) for edit in edits]
         steps = in_order(given, self._argument)
@@ -152,8 +152,8 @@ class Plan:
         return self
 
     def _note_reads(self, steps: Sequence[tuple[Edit, Sequence[int]]]) -> None:
-        """Note where the operands of values that are computed again are read: of what reads another value first."""
-        lives: dict[int, Edit] = {}  # what becomes of a value: the first edit says it
+        """Note where the operands of values that are computed again are read; values that read others come first."""
+        lives: dict[int, Edit] = {}  # the first edit of a value decides
         for edit, rows in steps:
             lives |= {row: edit for row in rows if edit.kind in LIVES and row not in lives}
         again = [row for row, edit in lives.items() if edit.kind == "remat"]
@@ -203,7 +203,7 @@ class Plan:
         start = self.space.columns["start"][row]
         return sorted({max(at, start) for at in (*uses, *self._read_again.get(row, ()))})
 
-    # What follows are the edits: each changes the slots and returns its label, and why.
+    # The edits: each changes the slots, and returns its label and the reason.
 
     def _free(self, edit: Edit, row: int) -> tuple[str, str]:
         kind = self.space.columns["role"][row]
@@ -230,15 +230,15 @@ class Plan:
         return "bound", "it is dead after its last use; the compiler may schedule anew"
 
     def _carried(self, row: int) -> list[int]:
-        """Return a value, and what goes with it: a loop carries one value after the other in the same bytes."""
+        """Return a value and those that go with it: a loop carries one value after the other in the same bytes."""
         c = self.space.columns
         held = self.space.held[c["allocation"][row]] if c["is_phi"][row] else [row]
         return [one for one in held if c["size_bytes"][one] == c["size_bytes"][row]]
 
     def _return_less(self) -> None:
-        """Take the addresses of outputs that are no longer returned off the table of results.
+        """Remove the addresses of outputs that are no longer returned from the table of results.
 
-        What was computed for these alone is dead code, which a compiler leaves out.
+        Code that only computes these outputs is dead, and a compiler leaves it out.
         """
         space, c = self.space, self.space.columns
         dropped = self._dropped
@@ -275,28 +275,28 @@ class Plan:
 
     @cached_property
     def _dead(self) -> DeadCode:
-        """What a compiler leaves out without what is dropped and removed: rankings do not ask for it."""
+        """The dead code without dropped results and removed values; computed on demand, as rankings do not need it."""
         return DeadCode(self.space, self._dropped, self._removed)
 
     @property
     def fading(self) -> list[int]:
-        """The rows that a compiler could do without altogether."""
+        """The rows that a compiler may leave out altogether."""
         return self._fading + (self._dead.rows if self.is_less else [])
 
     @property
     def fading_bytes(self) -> int:
-        """The bytes of constants that a compiler could do without then."""
+        """The bytes of constants that a compiler may leave out then."""
         return self._dead.constant_bytes if self.is_less else 0
 
     def _read_instead(self) -> None:
-        """Note that what read a removed value may read its operands in its place, which then live as long."""
+        """Note that readers of a removed value may read its operands instead, which then live as long."""
         space, c = self.space, self.space.columns
         until: dict[int, int] = {}
         removed = self._removed
         left = [(row, c["end"][row]) for row in removed if c["role"][row] == ARENA]
         while left:
             row, end = left.pop()
-            if c["opcode"][row] in CALLS:  # what a loop begins with takes no place of what it ends with
+            if c["opcode"][row] in CALLS:  # the first value of a loop does not take the place of its result
                 continue
             for operand in space.operands[row]:
                 if c["role"][operand] == ARENA and until.get(operand, c["end"][operand]) < end:
@@ -320,7 +320,7 @@ class Plan:
         return "bound", "it is gone, and nothing else reads it; the compiler may schedule anew"
 
     def _is_read(self, row: int) -> bool:
-        """Return whether an instruction reads a value, or may, other than that which returns it."""
+        """Return whether an instruction other than the one that returns a value reads it, or may read it."""
         space = self.space
         returned = {space.root} if row in space.results else set()
         return space.columns["uses_state"][row] not in ("listed", "empty") or not returned.issuperset(space.uses[row])
@@ -344,16 +344,16 @@ class Plan:
         self.moved[output.allocation] = allocation
         self._donated[row] = last
         self._note_prefetch(row)
-        return "bound", _IN_PLACE  # `_judge_donations` says more when all of them are known
+        return "bound", _IN_PLACE  # `_judge_donations` replaces this when all donations are known
 
     def _argument(self, row: int) -> tuple[int, int]:
-        """Return the place of a parameter among the arguments: leaves of one have its number, and stand in order."""
+        """Return the place of a parameter among the arguments: leaves of one share its number, and are in order."""
         return self.space.columns["parameter"][row] or 0, self.space.columns["value_id"][row]
 
     def _judge_donations(self) -> None:
         """Label the donations, and note what the compiler may have to place elsewhere.
 
-        Which output takes a parameter's place the caller does not choose: JAX pairs those of one shape in their order.
+        The caller does not choose which output takes a parameter's place: JAX pairs those of one shape in their order.
         """
         if not self._donated:
             return
@@ -386,10 +386,10 @@ class Plan:
         ]
 
     def _judged_elsewhere(self, row: int, other: Output, label: str, why: str) -> tuple[str, str]:
-        """Return how far to trust a donation where XLA chooses the output instead of JAX.
+        """Return the label and the reason of a donation if XLA chooses the output instead of JAX.
 
-        It does so in a program of several devices without `out_shardings`, and pairs parameters and results by bytes
-        alone, in their order (`OptimizeInputOutputBufferAlias`). No dump says of how many devices its program is.
+        It does so in a program for several devices without `out_shardings`, and pairs parameters and results by bytes
+        alone, in their order (`OptimizeInputOutputBufferAlias`). A dump does not say for how many devices it is.
         """
         noted = self._doubt_count
         self._judged(row, other)
@@ -397,13 +397,14 @@ class Plan:
 
     @property
     def _doubt_count(self) -> int:
-        """How many values may stand elsewhere, or for longer, than the slots say."""
+        """How many values may be placed elsewhere, or live longer, than the slots say."""
         return len(self.copies) + len(self.displaced) + len(self.guests)
 
     def _judged(self, row: int, output: Output) -> tuple[str, str]:
-        """Return how far to trust that an output takes the place of a parameter, and why.
+        """Return the label and the reason of a donation to an output.
 
-        The compiler adds and leaves out copies before it has a schedule: what no operand puts first may come last.
+        The compiler adds and removes copies before it has a schedule, so instructions without an order by operands may
+        come in any order.
         """
         space, c, last = self.space, self.space.columns, self._donated[row]
         birth, end = c["start"][output.row], c["end"][output.row]
@@ -416,7 +417,7 @@ class Plan:
         if not is_behind or birth <= last or beside:
             self._note_table(output.row)
         if not is_behind or birth <= last:
-            # Nothing hinders the compiler to copy it before all else.
+            # The compiler may copy it before everything else.
             self.copies.append((row, c["start"][row], self._read_until(row, max(birth, last)), min(birth, last) - 1))
             if before is None or c["instruction"][row] not in before:
                 self.copies.append((output.row, birth, end, birth - 1))  # it is computed elsewhere, and copied there
@@ -427,7 +428,7 @@ class Plan:
             self.displaced += stood
             return "bound", "but what used the output's bytes before needs another place"
         if beside:
-            # A compiler decides on copies before it has a schedule: in the next one these may come first.
+            # A compiler decides on copies before it has a schedule: in another schedule these may come first.
             self.displaced += beside
             return "bound", "but what used the output's bytes may need another place"
         if self.space.copy_tables:
@@ -447,14 +448,14 @@ class Plan:
                 self.copies.append(table)
 
     def _is_behind(self, row: int, parameter: int) -> bool:
-        """Return whether a value is computed from all that reads a parameter: then it is born after its last use."""
+        """Return whether a value is computed from all readers of a parameter: then it begins after the last use."""
         before = self.space.before(self.space.columns["instruction"][row])
         return before is not None and before.issuperset(self.space.readers[parameter])
 
     def _guests(self, row: int, birth: int) -> set[int]:
-        """Return the temporaries that may stand in the place of a donated parameter before its output is born.
+        """Return the temporaries that may be in the place of a donated parameter before its output begins.
 
-        A value may take the place of an operand of as many bytes, of a parameter only where that is donated
+        A value may take the place of an operand with as many bytes; of a parameter only if that is donated
         (`HloDataflowAnalysis::CanShareOperandBufferWithUser`).
         """
         space, c = self.space, self.space.columns
@@ -469,10 +470,10 @@ class Plan:
         return found
 
     def _last_reads(self) -> Iterator[tuple[int, int]]:
-        """Yield the temporaries that may end before the dump says so, each with its last position then.
+        """Yield the temporaries that may end earlier than in the dump, each with its last position then.
 
-        A compiler may leave out what reads them last. What does then may take their place, being of as many bytes: at
-        that moment both are there once.
+        A compiler may leave out their last reader. The reader that is then the last may take their place, if it has as
+        many bytes: at that moment the bytes of both count once.
         """
         c, space = self.space.columns, self.space
         for row, role in enumerate(c["role"]):
@@ -488,20 +489,20 @@ class Plan:
                 yield row, end
 
     def may_replace(self, row: int, reader: int) -> bool:
-        """Return whether what reads a value may take its place, in as many bytes."""
+        """Return whether a reader of a value may take its place, with as many bytes."""
         c = self.space.columns
         operations = {c["opcode"][reader], (c["op_name"][reader] or "").rpartition("/")[2]}
         return c["size_bytes"][reader] == c["size_bytes"][row] and not operations & _NOT_IN_PLACE
 
     @cached_property
     def _temporaries(self) -> list[int]:
-        """The rows of temporaries, the last born first."""
+        """The rows of temporaries, the latest start first."""
         c = self.space.columns
         rows = [row for row, role in enumerate(c["role"]) if role == ARENA]
         return sorted(rows, key=lambda row: c["start"][row], reverse=True)
 
     def _read_until(self, row: int, last: int) -> int:
-        """Return up to where a copy may be read: beside each temporary that may be born before the last reader."""
+        """Return up to where a copy may be read: together with each temporary that may begin before the last reader."""
         space, c = self.space, self.space.columns
         readers = {*space.readers[row]}
         for other in self._temporaries:
@@ -513,7 +514,7 @@ class Plan:
         return last
 
     def _output_for(self, edit: Edit, row: int, last: int) -> Output:
-        """Return an output that can stand in the place of a parameter: the first that is born when it is read no more.
+        """Return an output that can take the place of a parameter: the first that begins after the last read of it.
 
         Raises:
             NoCandidate: there is none.
@@ -568,7 +569,7 @@ class Plan:
 
     def _shard(self, edit: Edit, row: int) -> tuple[str, str]:
         old = self._array(edit, row)
-        # Sizes are those of the dump, whatever was divided before: edits together mean the same in any order.
+        # Sizes are those of the dump, even if a value was divided before: so the order of edits does not matter.
         sizes = parse_shape(self.space.columns["shape"][row]).dims
         places = [edit.dimension]
         if edit.dimension is None:
@@ -591,7 +592,7 @@ class Plan:
         return shape
 
     def _computed(self, edit: Edit, row: int) -> tuple[int | None, list[int]]:
-        """Return up to which use a value stays that is computed again, None for none, and where it is computed."""
+        """Return the use up to which a recomputed value stays, None for none, and where it is computed again."""
         c = self.space.columns
         if c["role"][row] != ARENA:
             raise self.refused(edit, row, f"is of kind {c['role'][row]}: only temporaries are computed again")
@@ -629,7 +630,7 @@ class Plan:
         start = self.slots.start[at]
         stretches = [] if is_parameter else [(start, min(start + edit.window, self.slots.end[at]))]
         allocation, own, life = c["allocation"][row], [*self._rows[row]], (start, self.slots.end[at])
-        # Inside a loop, say, it is read where another value has its bytes already; what is computed again reads itself.
+        # Inside a loop, for example, it is read when another value has its bytes; a recomputed value reads its own.
         again = self._read_again.get(row, ())
         uses = sorted({use if use in again else min(use, life[1]) for use in uses})
         stretches += [(max(use - edit.window, start), use) for use in uses]
@@ -645,10 +646,10 @@ class Plan:
             self._to_resize.add(allocation)
         return "estimate", f"it is on the device {counted(edit.window, 'position')} around each use, else on the host"
 
-    # What edits have in common.
+    # Steps that edits share.
 
     def _added(self, row: int, size: int, start: int, end: int, until: int = -1) -> None:
-        """Add a slot of a value; up to `until` it stays in the bytes that others take over from it, or it from them."""
+        """Add a slot of a value; up to `until` it stays in the bytes that it shares with others, before or after it."""
         own, members = self._rows[row], self._members
         if end <= until and members[self.slots.body[own[0]]] > 1:
             self.slots.add_part(own[0], start=start, end=end)
@@ -659,11 +660,11 @@ class Plan:
 
     @property
     def host_bytes(self) -> int:
-        """The most bytes that are on the host at a moment: from when a value leaves the device until it is back."""
+        """The most bytes that are on the host at a moment: of each value from leaving the device until it is back."""
         return timeline(Slots(*map(list, zip(*self._hosted, strict=True)))).peak if self._hosted else 0
 
     def _extend(self, row: int, position: int) -> None:
-        """Let a temporary live up to a position; what XLA places on it then stays, so it goes on elsewhere."""
+        """Let a temporary live up to a position; values that XLA places on it stay, so it continues elsewhere."""
         if self.space.columns["role"][row] != ARENA or not self._rows.get(row):
             return
         at = max(self._rows[row], key=lambda there: self.slots.end[there])
@@ -677,14 +678,14 @@ class Plan:
             self._added(row, self.slots.size_bytes[at], end + 1, position)
 
     def _to_arena(self, row: int) -> None:
-        """Make an output's allocation one of temporaries: what else is in it, too."""
+        """Make an output's allocation one of temporaries, with everything else in it."""
         allocation = self.space.columns["allocation"][row]
         for at in self._in(allocation):
             self.slots.is_arena[at] = True
         self.fixed[allocation] = 0
 
     def _drop_slots(self, places: Iterable[int]) -> None:
-        """Make slots empty: `apply` takes them out together, as the places of the others must stay until then."""
+        """Make slots empty: `apply` removes them together, because the places of the others must stay until then."""
         for at in list(places):
             self.slots.size_bytes[at] = 0
             self._rows[self.slots.value[at]].remove(at)
@@ -694,7 +695,7 @@ class Plan:
         return [at for row in self.space.held.get(allocation, ()) for at in self._rows.get(row, ())]
 
     def holder(self, value: int) -> int:
-        """Return the allocation outside the arena that a value stands in: after a donation that of the parameter."""
+        """Return the allocation outside the arena that holds a value: after a donation that of the parameter."""
         allocation = self.space.columns["allocation"][value]
         return self.moved.get(allocation, allocation)
 
@@ -709,7 +710,7 @@ class Plan:
         self.fixed[allocation] = after + slack if after else 0
 
     def with_copies(self) -> Slots:
-        """Return the slots with what the compiler may have to copy, and with what may live elsewhere or for longer."""
+        """Return the slots with copies that the compiler may need, and values that may live elsewhere or longer."""
         found, gone = self.slots.copy(), set()
         for row, start, end, last in self.copies:
             if self._rows.get(row):
@@ -725,20 +726,20 @@ class Plan:
         return found
 
     def _note_prefetch(self, row: int) -> None:
-        """Note that what stands elsewhere, or is needed no more, is fetched in another way: tables come and go."""
+        """Note that a value that is moved, or no longer needed, is fetched in another way: tables may come or go."""
         if self.space.copy_tables:
             self.prefetched.append(row)
 
     def without_fading(self) -> Slots:
-        """Return the slots without the values that the compiler may do without, guests in the place of their hosts."""
+        """Return the slots without values that the compiler may leave out, with guests in the place of their hosts."""
         fading = [*self.fading, *(self.space.copy_tables if self.prefetched else ())]
         found, gone = self.slots.copy(), {at for row in fading for at in self._rows.get(row, ())}
-        # When these are born, what they take the place of is read for the last time, in the same bytes.
+        # When a guest begins, the value whose place it takes is read for the last time, in the same bytes.
         for row in self.guests:
             for at in self._rows.get(row, ()):
                 found.start[at] += 1
                 gone |= {at} if found.start[at] > found.end[at] else set()
-        # Where fewer values stand in outputs, what reads another one last may take its place, there too.
+        # If fewer values stand in outputs, the last reader of another one may take its place, there too.
         for row, last in self._last_reads() if self.is_less else ():
             for at in self._rows.get(row, ()):
                 found.end[at] = max(min(found.end[at], last), found.start[at])
@@ -746,7 +747,7 @@ class Plan:
         return found
 
     def _shrink_bodies(self) -> None:
-        """Bring the slots of bodies whose values shrank together, as far as the bytes before each of them shrank."""
+        """Move the slots of shrunk bodies closer together, as far as the bytes before each of them shrank."""
         if not self._former:
             return
         bodies = {self.slots.body[at] for row in self._former for at in self._rows.get(row, ())}
@@ -758,9 +759,9 @@ class Plan:
             self._shrink_body(rows)
 
     def _shrink_body(self, rows: Sequence[int]) -> None:
-        """Move the slots of one body: a byte shrinks as that slot over it that shrinks least.
+        """Move the slots of one body: a byte shrinks like the slot on it that shrinks least.
 
-        Slots that had no byte in common have none afterwards, wherever alignment moves them.
+        Slots without a common byte have none afterwards, even after alignment.
         """
         slots, step = self.slots, self.space.alignment
         former = {at: self._former.get(slots.value[at], slots.size_bytes[at]) for at in rows}

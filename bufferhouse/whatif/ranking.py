@@ -11,12 +11,12 @@ from bufferhouse.whatif.outcome import check_live_ranges
 from bufferhouse.whatif.plan import ADDRESS, Applied, NoCandidate
 from bufferhouse.whatif.space import ARENA, Space
 
-KINDS = ("donate", "free", "unpad", "shrink", "remat", "offload", "remove")  # of equal worth the first is shown
+KINDS = ("donate", "free", "unpad", "shrink", "remat", "offload", "remove")  # of equally good ones the first is shown
 MOST = 100  # edits of a ranking
 
 
 class Worth(NamedTuple):
-    """An edit and by how much the occupied peak falls with it; the peak is then at `position`."""
+    """An edit, and the bytes by which it lowers the occupied peak; the new peak is at `position`."""
 
     applied: Applied
     worth_bytes: int
@@ -26,7 +26,7 @@ class Worth(NamedTuple):
 class Group(NamedTuple):
     """Values of one op_name or source line that are alive at the peak, and how far the peak falls without them all.
 
-    `by` is op_name or line; `slot_bytes` are those of its values.
+    `by` is op_name or line; `slot_bytes` is the sum of their slots.
     """
 
     by: str
@@ -38,7 +38,7 @@ class Group(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """The edits of a memory space that lower its peak, the most first, and groups of values that people edit."""
+    """The edits of a memory space that lower its peak, the best first, and groups of values to edit together."""
 
     peak_bytes: int
     position: int | None
@@ -75,7 +75,7 @@ def rank(space: Space, *, kinds: Sequence[str] = KINDS, most: int = MOST) -> Ran
 def _beyond(space: Space, rows: Iterable[int]) -> int:
     """Return by how much more than their slots values can be worth: an address each in the table of results.
 
-    Where one result is left at most, the table goes.
+    If at most one result is left, the whole table goes.
     """
     dropped = sum(bool(space.tables_of(row)) for row in rows)
     if not dropped:
@@ -85,11 +85,11 @@ def _beyond(space: Space, rows: Iterable[int]) -> int:
 
 
 def _candidates(space: Space, rows: Iterable[int], kinds: Sequence[str]) -> list[tuple[int, int, Edit, int]]:
-    """Return edits with the most bytes that each can be worth, the most first; and its place by slot, row and kind."""
+    """Return edits with the most bytes that each can be worth, the best first; and its order by slot, row and kind."""
     c, found = space.columns, []
     for row in rows:
         if c["is_tuple"][row]:
-            continue  # a table of addresses goes with what it has the addresses of
+            continue  # a table of addresses goes with its values
         size, name, kind = c["size_bytes"][row], f"#{c['value_id'][row]}", c["role"][row]
         padding = min(max(c["padding_bytes"][row] or 0, 0), size)
         narrow = narrower(c["shape"][row])
@@ -109,7 +109,7 @@ def _candidates(space: Space, rows: Iterable[int], kinds: Sequence[str]) -> list
 
 
 def _groups(space: Space, moments: Moments, at_peak: Sequence[int], most: int) -> list[Group]:
-    """Return the groups of values at the peak by op_name and by line, worth without all of them, the most first."""
+    """Return the groups of values at the peak by op_name and by line, with what removing all of each is worth."""
     c = space.columns
     members: dict[tuple[str, str], list[int]] = defaultdict(list)
     for row in at_peak:

@@ -1,9 +1,9 @@
 """Programs that differ in one number, and how large that number can be until memory is full.
 
-The number is a dimension that several shapes of the entry signature share, as they are or multiplied (batch, sequence,
+The number is a dimension of several shapes of the entry signature, or a factor of such dimensions (batch, sequence,
 stacked layers), or how often a block of parameters is repeated (unrolled layers). Only measured points are facts:
-between two of them the line is marked as interpolated, beyond them nothing is said. Peaks are not monotonic, and where
-the schedule changes between two points the line between them may be far from the truth.
+between two of them the line is marked as interpolated, and beyond them there is no answer. Peaks are not monotonic,
+and if the schedule changes between two points, the line between them may be far from the truth.
 """
 
 from collections import Counter, defaultdict
@@ -37,9 +37,9 @@ WHERE dump_id IN (SELECT unnest(CAST($ids AS BIGINT[]))) AND parameter_number IS
 class Point(NamedTuple):
     """A program of a series: its number, and the bytes that its dump reserves. `schedule` tells schedules apart.
 
-    `compiler` is empty where the run does not say it. `has_donation` is whether an output stands in the place of an
-    argument, `has_other_spaces` whether the bytes are of several memory spaces in the memory of one device.
-    `is_refused` is whether it did not fit where it was compiled, as files beside the dump or a message say.
+    `compiler` is empty if the run does not say it. `has_donation` is whether an output is placed on an argument,
+    `has_other_spaces` whether the bytes are of several memory spaces in the memory of one device. `is_refused` is
+    whether the program did not fit when it was compiled, as files beside the dump or a message say.
     """
 
     number: int
@@ -55,19 +55,19 @@ class Point(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """The stretch between two neighbouring points; on it bytes are interpolated, `step_bytes` for each one more."""
+    """The part between two neighboring points, where bytes are interpolated: `step_bytes` for each increase by one."""
 
     first: Point
     last: Point
 
     @property
     def step_bytes(self) -> float:
-        """Bytes for each one more, on a straight line."""
+        """Bytes for each increase by one, on a straight line."""
         return (self.last.reserved_bytes - self.first.reserved_bytes) / (self.last.number - self.first.number)
 
     @property
     def has_other_schedule(self) -> bool:
-        """Whether the instructions stand in another order, or are others: then the line says little."""
+        """Whether the instructions, or their order, differ: then the line says little."""
         return self.first.schedule != self.last.schedule or self.first.schedule is None
 
     def at(self, number: int) -> int:
@@ -76,9 +76,9 @@ class Piece(NamedTuple):
 
 
 class Series(NamedTuple):
-    """Programs of one function, target and device that differ in one number: `what` says which, `points` stand by it.
+    """Programs of one function, target and device that differ in the number `what`, by which `points` are sorted.
 
-    `compile_target` is empty where the name of the file does not tell it, `device_kind` where the run does not.
+    `compile_target` is empty if the file name does not say it, `device_kind` if the run does not.
     """
 
     program_name: str
@@ -89,7 +89,7 @@ class Series(NamedTuple):
 
     @property
     def pieces(self) -> list[Piece]:
-        """The stretches between neighbouring points."""
+        """The parts between neighboring points."""
         return [Piece(first, last) for first, last in pairwise(self.points)]
 
     @property
@@ -99,7 +99,7 @@ class Series(NamedTuple):
 
     @property
     def donated(self) -> list[Point] | None:
-        """The points with donated arguments, where others have none: they differ in more than the number."""
+        """The points with donated arguments, if others have none: then points differ in more than the number."""
         found = [point for point in self.points if point.has_donation]
         return found if 0 < len(found) < len(self.points) else None
 
@@ -108,9 +108,9 @@ class Fitting(NamedTuple):
     """How far a series fits a capacity.
 
     `largest` is the largest measured point that fits; `interpolated` the largest number that would fit on the line to
-    the next point, None where there is no such line. `next` is the first measured point behind `largest`, and
-    `short_bytes` what it lacks; None where nothing larger was measured, or where the compiler refused it although its
-    bytes fit. `is_monotonic` is whether all smaller points fit, too.
+    the next point, None if there is no such line. `next` is the first measured point after `largest`, None if there is
+    none, and `short_bytes` the bytes that it lacks, also None if the compiler refused it although its bytes fit.
+    `is_monotonic` is whether all smaller points fit, too.
     """
 
     largest: Point | None
@@ -121,7 +121,7 @@ class Fitting(NamedTuple):
 
 
 def fitting(series: Series, capacity_bytes: int, *, is_of_chip: bool = False) -> Fitting:
-    """Return how far a series fits; `is_of_chip` is whether its compiler refused what it refused for this capacity."""
+    """Return how far a series fits; `is_of_chip` is whether it was compiled for this capacity, so refusals count."""
     fits = [
         point
         for point in series.points
@@ -170,9 +170,9 @@ def _order(one: Series) -> tuple:
 
 
 def numbered(signatures: Sequence[str]) -> list[tuple[str, dict[int, int]]]:
-    """Return what differs in each series of signatures, with the number of each signature in it by its place.
+    """Return what differs in each series of signatures, with the number of each signature in it, by its place.
 
-    A series that is part of another is none of its own.
+    A series that is part of another one is left out.
     """
     found = [*_by_dimension(signatures), *_by_block(signatures)]
     found.sort(key=lambda one: (-len(one[1]), one[0]))
@@ -210,7 +210,7 @@ def _by_dimension(signatures: Sequence[str]) -> Iterable[tuple[str, dict[int, in
 
 
 def _with_number(kinds: Sequence[tuple[str, int]], dims: Sequence[int], at: int) -> str:
-    """Return the leaf that a dimension is of, with N in its place: `f32[N,512]`."""
+    """Return the leaf of a dimension, with N in the place of the dimension: `f32[N,512]`."""
     begin = 0
     for element_type, rank in kinds:
         if at < begin + rank:

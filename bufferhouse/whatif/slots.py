@@ -1,4 +1,4 @@
-"""Slots in columns: which bytes are alive when, which slots XLA shares, and how many bytes are alive at most.
+"""Slots in columns: when which bytes are alive, which slots share bytes, and the most bytes alive at once.
 
 Live ranges are closed at both ends. Values that share bytes of an allocation at a moment are one body: XLA works in
 place, or places a smaller value inside a larger one. A body is moved as a whole, and a byte of it counts once.
@@ -26,10 +26,10 @@ class Piece(NamedTuple):
 
 @dataclass(slots=True)
 class Slots:
-    """Slots in columns of equal length: the row of the value in its space, its body, and where and when it lives.
+    """Slots in columns of equal length: the row of the value in its space, its body, its bytes and its live range.
 
-    `offset_bytes` count from the start of the allocation, or of the body once it is moved. `is_arena` is whether the
-    packer may place it: a body is in the arena as a whole or not at all.
+    `offset_bytes` count from the start of the allocation, or of the body after a move. `is_arena` is whether the
+    packer may place the slot: a body is in the arena as a whole or not at all.
     """
 
     value: list[int]
@@ -41,13 +41,13 @@ class Slots:
     is_arena: list[bool]
 
     def copy(self) -> "Slots":
-        """The same, to be edited apart."""
+        """A copy that can be edited alone."""
         return Slots(*([*getattr(self, name)] for name in self.__slots__))
 
     def add(self, like: int, *, size: int, start: int, end: int) -> None:
         """Add a slot of the value of row `like`, as a body of its own in the arena."""
         self.value.append(self.value[like])
-        # A number below all others, also where some were dropped; parts of older bodies may have come since the last.
+        # A number below all others, even if some were dropped; parts of older bodies may have been added since.
         self.body.append(min(min(self.body), 0) - 1)
         self.offset_bytes.append(0)
         self.size_bytes.append(size)
@@ -71,7 +71,7 @@ class Slots:
 
 
 def slots_of(space: Space) -> Slots:
-    """Return the slots of a space that are not empty, those that share bytes at a moment in one body."""
+    """Return the slots of a space that are not empty; slots that share bytes at a moment are in one body."""
     c = space.columns
     kept = [row for row in range(len(space)) if c["size_bytes"][row] > 0]
     base = _bases(space)
@@ -99,7 +99,7 @@ def _bases(space: Space) -> dict[int, int]:
 
 
 def bodies(slots: Slots, owner: Sequence[int], strict: frozenset[int]) -> list[int]:
-    """Return for each slot the first of those that it shares bytes with, directly or by others."""
+    """Return for each slot the first of those with which it shares bytes, directly or through others."""
     root = list(range(len(owner)))
 
     def find(row: int) -> int:
@@ -199,7 +199,7 @@ def rows_by_body(slots: Slots, *, only_arena: bool = False) -> dict[int, list[in
 
 
 def changes_of(found: Iterable[Piece]) -> dict[int, int]:
-    """Return by how many bytes pieces change what is alive, by position."""
+    """Return, by position, by how many bytes pieces change the bytes alive."""
     changes: dict[int, int] = defaultdict(int)
     for piece in found:
         changes[piece.start] += piece.end - piece.begin
@@ -208,7 +208,7 @@ def changes_of(found: Iterable[Piece]) -> dict[int, int]:
 
 
 class Timeline:
-    """How many bytes are alive from each position at which that changes to the next; `peak` is the most."""
+    """The bytes alive from each position at which they change to the next; `peak` is the most."""
 
     def __init__(self, changes: dict[int, int]) -> None:
         self.positions = sorted(changes)
@@ -229,15 +229,15 @@ def timeline(slots: Slots) -> Timeline:
 
 
 def lower_bound(slots: Slots, alignment: int) -> int:
-    """Return the most bytes alive at once in the arena, as no placement can take fewer."""
+    """Return the most bytes alive at once in the arena: no placement can take fewer."""
     return most_alive(slots, alignment)[0]
 
 
 def most_alive(slots: Slots, alignment: int) -> tuple[int, int | None]:
-    """Return the most bytes alive at once in the arena and a position at which they are; None where it is empty.
+    """Return the most bytes alive at once in the arena, and a position at which they are; None if it is empty.
 
-    Every slot begins at a multiple of the alignment, so each takes whole steps, but for the one that ends last: of
-    each moment the largest remainder is taken off.
+    Every slot begins at a multiple of the alignment, so each takes whole steps, except the one that ends last: for
+    each moment the largest remainder is subtracted.
     """
     bodies = rows_by_body(slots, only_arena=True)
     changes = changes_of(piece for rows in bodies.values() for piece in pieces(slots, rows, alignment))
@@ -259,7 +259,7 @@ def most_alive(slots: Slots, alignment: int) -> tuple[int, int | None]:
         if size > best:
             best, moment = size, at
     if best < whole.peak and len(rows) > len(bodies):
-        # What was taken off may be the remainder of a slot inside another one: but all bytes that are alive are needed.
+        # The subtracted remainder may be of a slot inside another one, but all bytes that are alive are needed.
         alive = Timeline(changes_of(piece for rows in bodies.values() for piece in pieces(slots, rows)))
         if alive.peak > best:
             return alive.peak, alive.position

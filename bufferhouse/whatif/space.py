@@ -16,14 +16,14 @@ from bufferhouse.tabulate.signature import read_signature
 from bufferhouse.whatif.alignment import alignment_of, is_cpu
 
 ARENA = "temp"  # the kind of the allocations that XLA fills by simulating a heap
-HOST = 5  # the memory space of what a device has in the memory of the host (`Layout::kHostMemorySpace`)
+HOST = 5  # the memory space for the memory of the host (`Layout::kHostMemorySpace`)
 # Both ends of an asynchronous operation (`HloOpcode::kAsyncStart`, `kCopyStart`): the second defines no value.
 _START, _DONE = re.compile(r"-start(?:[.]|$)"), re.compile(r"-done(?:[.]|$)")
-_NUMBER = re.compile(r"[.][0-9.]*$")  # of an instruction, behind the opcode by which it is named
-# What a TPU copies with, from one memory space to another.
+_NUMBER = re.compile(r"[.][0-9.]*$")  # of an instruction, behind the opcode in its name
+# The opcodes with which a TPU copies from one memory space to another.
 _PREFETCHES = {"copy-start", "slice-start", "async-start"}
-_MOST_BEFORE = 20_000  # instructions that are followed back from one: beyond them it is not known what comes before it
-_MOST_KEPT = 2_000_000  # of them for all that were asked for, in memory
+_MOST_BEFORE = 20_000  # instructions that are followed back from one; beyond that the answer is unknown
+_MOST_KEPT = 2_000_000  # such instructions in memory, for all answers together
 
 _VALUES = """
 SELECT v.dump_id, v.value_id, a.kind, v.allocation_index, v.offset_bytes, v.size_bytes, v.start_position,
@@ -69,18 +69,18 @@ COLUMNS = (
 
 @dataclass(slots=True)
 class Space:
-    """Values in columns of equal length, a value's row its place in each; sizes are bytes, positions those printed.
+    """Values in columns of equal length; the row of a value is its place there. Sizes are bytes, positions as printed.
 
-    `uses` are the positions of the schedule that read a value, ascending; None stands for one outside the schedule.
+    `uses` are the positions of the schedule that read a value, ascending; None is a use outside the schedule.
     `operands` are the rows that the instruction of a value reads. `readers` are the instructions that read a value and
-    define one, `sources` the instructions whose values an instruction reads, those of other memory spaces, too.
-    `results` are the places of values among the results of a program that returns several: they are put together at
-    `root`, and their addresses are the value of row `table`. `returned` are types and dimensions of all results: the
-    instruction that defines a value may show others. `allocations` are those of the space by index, each with kind
-    and size. `live_out` are those of parameters that hold an output already. `alignment` is what offsets in the arena
-    are multiples of. The column `role` is parameter, output or constant for what the allocation is named after,
-    else temp: an allocation of an output may hold temporaries before the output is born. `is_on_host` is whether the
-    memory is that of the host, on CPU.
+    define one, `sources` the instructions whose values an instruction reads, also in other memory spaces.
+    `results` are the places of values among the results of a program that returns several: these are put together at
+    `root`, and their addresses are the value of row `table`. `returned` are types and dimensions of all results, which
+    may differ from those at the instruction that defines a value. `allocations` are those of the space by index, each
+    with kind and size. `live_out` are allocations of parameters that hold an output already. `alignment` is the number
+    of which offsets in the arena are multiples. The column `role` is parameter, output or constant for the value after
+    which the allocation is named, else temp: an allocation of an output may hold temporaries before the output is
+    defined. `is_on_host` is whether the memory is that of the host, on CPU.
     """
 
     memory_space: int
@@ -102,9 +102,9 @@ class Space:
     rows: dict[int, int] = field(default_factory=dict)  # of the values, by value_id
     held: dict[int, list[int]] = field(default_factory=dict)  # the rows of each allocation
     made: dict[str, list[int]] = field(default_factory=dict)  # the rows of each instruction
-    outputs: "list[Output]" = field(default_factory=list)  # that stand alone and hold an array, in the order of results
+    outputs: "list[Output]" = field(default_factory=list)  # those alone in an allocation and arrays, in result order
     fixed: dict[int, int] = field(default_factory=dict)  # the bytes of the allocations outside the arena
-    copy_tables: list[int] = field(default_factory=list)  # rows of the tables with which TPUs prefetch, and write back
+    copy_tables: list[int] = field(default_factory=list)  # rows of the tables with which TPUs prefetch and write back
     table_arity: int | None = None  # how many addresses the table of results has
     _readers_elsewhere: dict[str, list[str]] = field(default_factory=dict)
     _before: dict[str, frozenset[str] | None] = field(default_factory=dict)
@@ -127,7 +127,7 @@ class Space:
             self.table_arity = parse_shape(self.columns["shape"][self.table]).tuple_arity
 
     def tables_of(self, row: int) -> set[int]:
-        """Return the row of the table of results where it has the address of a value, which goes with the value."""
+        """Return the row of the table of results if it has the address of a value, which goes with the value."""
         return {self.table} if self.table is not None and row in self.results else set()
 
     def places_for(self, row: int) -> set[int]:
@@ -143,7 +143,7 @@ class Space:
         return [one for one in others if count is not None and _element_count(one.array_shape) == count]
 
     def readers_elsewhere(self, instruction: str) -> list[str]:
-        """Return what reads an instruction that has no value in this memory space."""
+        """Return the instructions that read an instruction without a value in this memory space."""
         if not self._readers_elsewhere:
             for reader, names in self.sources.items():
                 for name in names:
@@ -155,12 +155,12 @@ class Space:
         return len(self.columns["value_id"])
 
     def name(self, row: int) -> str:
-        """Return the name of a value: its instruction, and which part of the result it is."""
+        """Return the name of a value: its instruction, and the part of its result."""
         index = self.columns["shape_index"][row]
         return self.columns["instruction"][row] + (index if index not in (None, "{}") else "")
 
     def before(self, instruction: str) -> frozenset[str] | None:
-        """Return the instructions that any schedule has before one: it is computed from theirs; None if not known."""
+        """Return the instructions from which one is computed, which precede it in any schedule; None if unknown."""
         if instruction not in self._before:
             found: set[str] = set()
             left = [instruction]
@@ -198,7 +198,7 @@ def read_space(con: duckdb.DuckDBPyConnection, dump_id: int, memory_space: int =
 
 
 def read_spaces(con: duckdb.DuckDBPyConnection, dump_ids: Sequence[int], memory_space: int = 0) -> dict[int, Space]:
-    """Return the same memory space of some dumps, asked for at once."""
+    """Return the same memory space of some dumps, with one set of queries."""
     listed = ", ".join(map(str, dump_ids))  # as literals: DuckDB then skips the blocks that have none of them
 
     def asked(sql: str, **parameters: int) -> list[tuple]:
@@ -216,7 +216,7 @@ def read_spaces(con: duckdb.DuckDBPyConnection, dump_ids: Sequence[int], memory_
 
 
 def _by_dump(rows: Iterable[tuple]) -> dict[int, list[tuple]]:
-    """Return rows without their first cell, by it; they come in its order."""
+    """Return rows without their first cell, by that cell, in whose order they come."""
     return {dump_id: [row[1:] for row in found] for dump_id, found in groupby(rows, key=itemgetter(0))}
 
 
@@ -247,9 +247,9 @@ def _space(
 
 
 def _uses(rows: Sequence[tuple], columns: dict[str, list[Any]]) -> dict[str, Any]:
-    """Return who reads what, as in `Space`; of an instruction that only hands on what it reads nothing."""
+    """Return which instructions read which values, as in `Space`, without those that only hand values on."""
     place = {value_id: row for row, value_id in enumerate(columns["value_id"])}
-    # A conditional, loop or sort may be the root, too: what it reads is no result, nor is what its branches return.
+    # A conditional, loop or sort may be the root, too: its operands are not results, nor is what its branches return.
     given = zip(*(columns[name] for name in ("instruction", "kind", "is_tuple", "opcode", "end")), strict=True)
     last = max(columns["end"], default=0)
     returning = {
@@ -288,7 +288,7 @@ def _uses(rows: Sequence[tuple], columns: dict[str, list[Any]]) -> dict[str, Any
 
 
 def _join_async(sources: dict[str, list[str]], done: str) -> None:
-    """Let what an asynchronous operation computes come behind its start: others have it from its end on only."""
+    """Put what an asynchronous operation computes behind its start: other instructions have it only after its end."""
     ended = {*sources[done]}
     for start in ended:
         if _START.search(start):
@@ -297,9 +297,9 @@ def _join_async(sources: dict[str, list[str]], done: str) -> None:
 
 
 class Output(NamedTuple):
-    """An allocation of an output: element type and dimensions as they are returned, bytes, and its birth.
+    """An allocation of an output: element type and dimensions as they are returned, bytes, and first position.
 
-    `row` is the value that lives longest; others may stand there before it, and `birth` is that of the first.
+    `row` is the value that lives longest; others may be there before it, and `birth` is the start of the first.
     """
 
     allocation: int
@@ -325,9 +325,9 @@ def _roles(space: Space) -> list[str]:
 
 
 def _outputs(space: Space) -> list[Output]:
-    """Return the allocations of outputs that stand alone and hold an array, as `intermediate.donatable_outputs`.
+    """Return the separate allocations of outputs that hold an array, as `intermediate.donatable_outputs`.
 
-    Their shapes are those of the signature, where it has them.
+    Their shapes are those of the signature, if it has them.
     """
     c, found, returned = space.columns, [], dict(enumerate(space.returned))
     for allocation, (kind, size) in space.allocations.items():
@@ -342,7 +342,7 @@ def _outputs(space: Space) -> list[Output]:
 
 
 def _element_count(shape: str) -> int | None:
-    """Return how many elements an array has; None where a size is not known."""
+    """Return how many elements an array has; None if a size is not known."""
     dims = parse_shape(shape).dims
     return None if dims is None or None in dims else prod(dims)
 

@@ -8,7 +8,7 @@ WITH twice AS (
 
 SELECT
     d.dump_id,  -- The dump.
-    'one load' AS expected,  -- Who brings a content brings all of its rows.
+    'one load' AS expected,  -- One load brings a content with all of its rows.
     'loads ' || STRING_AGG(CAST(d.load_id AS VARCHAR), ', ' ORDER BY d.load_id) AS found  -- Those that brought it.
 FROM raw.dumps AS d
 INNER JOIN twice AS t ON d.dump_id = t.dump_id

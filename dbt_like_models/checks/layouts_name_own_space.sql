@@ -1,5 +1,5 @@
--- The layout of an array names the memory space of its value, S(n), or none for 0 (Layout::Print; the backends'
--- Colorer reads it there).
+-- The layout of an array names the memory space of its value as S(n), or names none for 0 (Layout::Print; the Colorer
+-- of the backends reads it there).
 -- severity: warn
 SELECT
     v.dump_id,  -- The dump.

@@ -1,5 +1,5 @@
 -- One allocation, that of the entry computation's root, shows the output shape (BufferAllocation::ToString). Headers
--- have shown shapes since 2019-12; what tells such a dump is any part that came then or later.
+-- have shown shapes since 2019-12; a dump is known to be of that time or later by any part that was added then or later.
 -- severity: warn
 WITH counted AS (
     SELECT dump_id, COUNT(output_shape_id) AS output_count, COUNT(parameter_shape_id) AS parameter_count

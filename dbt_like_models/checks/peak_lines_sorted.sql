@@ -1,5 +1,5 @@
--- Peak lines with a cumulative column stand by bytes, descending, then by name and index, as numbers; those without
--- (before jaxlib 0.6.1) in the order of the live ranges (HloLiveRange::ToString).
+-- Peak lines with a cumulative column are sorted by bytes, descending, then by name and index, as numbers; those without
+-- (before jaxlib 0.6.1) are in the order of the live ranges (HloLiveRange::ToString).
 -- severity: warn
 WITH lines AS (
     SELECT

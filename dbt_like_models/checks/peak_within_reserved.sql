@@ -1,7 +1,7 @@
 -- Occupied bytes never exceed reserved bytes, if all slots lie inside their allocations.
 -- severity: warn
 WITH reserved AS (
-    -- Added up again, and not read from the stored totals: they are what is to be proved.
+    -- Summed again and not read from the stored totals, because the check is to prove these.
     SELECT
         dump_id,
         memory_space,

@@ -1,5 +1,6 @@
--- A live range starts at the line of the instruction that defines its value, that of a parameter where its computation
--- starts: at 0, but for parameters of loops and branches, which are phis (HloLiveRange::CalculateBufferStartEndMap).
+-- A live range starts at the position of the instruction that defines its value. The range of a parameter starts where
+-- its computation starts: at 0 for parameters of the entry, and later for parameters of loops and branches, which are
+-- phis (HloLiveRange::CalculateBufferStartEndMap).
 -- The result of an asynchronous computation starts with the instruction that starts it, one line late (libtpu 0.0.50.1
 -- and later).
 -- severity: warn

@@ -1,4 +1,4 @@
--- Every slot lies inside its allocation. Preset regions and merged private stacks may break it: a warning.
+-- Every slot lies inside its allocation. It only warns, because preset regions and merged private stacks may break it.
 -- severity: warn
 SELECT
     dump_id,  -- The dump.

@@ -9,6 +9,6 @@ SELECT
     'value ' || CAST(value_id AS VARCHAR) || ' in bytes taken until ' || CAST(MAX(reached_position) AS VARCHAR)
         AS found  -- The value, and until when another holds some of its bytes.
 FROM intermediate.swept_slots
--- Who starts before another has ended shares more than an instant with it.
+-- A value that starts before another one has ended shares more than an instant with it.
 WHERE reached_position > start_position
 GROUP BY dump_id, allocation_index, value_id

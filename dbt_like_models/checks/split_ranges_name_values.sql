@@ -1,6 +1,7 @@
--- The live ranges of a split dump are of used values, else the files do not belong together: they hold no common key.
--- Legal are constants without an allocation and values of a view's memory space, which used values know as operands,
--- users or positions (HloLiveRange::ToString lists values that have no allocation, too).
+-- The live ranges of a split dump belong to used values. If they do not, the files are of different dumps, which have no
+-- common key that would tell. Two other kinds are legal: constants without an allocation, and values of a view's memory
+-- space, which used values name as operands, users or positions (HloLiveRange::ToString lists values without an allocation,
+-- too).
 -- severity: warn
 WITH stray AS (
     SELECT r.dump_id, r.instruction_id, r.shape_index

@@ -1,4 +1,4 @@
--- Nodes of the stack trace tree that hang on one node stand by their bytes, descending (hlo_stack_trace.cc).
+-- Children of a node of the stack trace tree are sorted by their bytes, descending (hlo_stack_trace.cc).
 -- severity: warn
 WITH siblings AS (
     SELECT

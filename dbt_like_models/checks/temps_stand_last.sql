@@ -1,6 +1,6 @@
 -- Temporary allocations are merged and stand behind all others (BufferAssignment::CombineTempAllocations); empty ones
--- may stand anywhere. Of each memory space by itself: where memory is short, libtpu 0.0.52 puts those of all memory
--- spaces but the default one first.
+-- may stand anywhere. The check is for each memory space by itself: if memory is short, libtpu 0.0.52 puts the temporary
+-- allocations of all memory spaces except the default one first.
 -- severity: warn
 WITH others AS (
     SELECT dump_id, memory_space, MAX(allocation_index) AS last_index FROM staging.allocation_sizes

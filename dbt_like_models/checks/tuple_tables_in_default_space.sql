@@ -1,4 +1,4 @@
--- The pointer table of a tuple lies in memory space 0 (the backends' Colorer), in programs of a SparseCore in 7.
+-- The pointer table of a tuple lies in memory space 0 (the Colorer of the backends), or in 7 in programs of a SparseCore.
 -- severity: warn
 SELECT
     v.dump_id,  -- The dump.

@@ -1,5 +1,5 @@
 -- A used value has a live range unless its allocation is thread-local or constant (HloLiveRange::ToString), or its
--- computation has no schedule: then its instruction stands on no line of it.
+-- computation has no schedule: then its instruction has no position in the schedule.
 -- severity: warn
 SELECT
     v.dump_id,  -- The dump.

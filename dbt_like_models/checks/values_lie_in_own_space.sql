@@ -1,5 +1,6 @@
--- A value has the memory space of its allocation (BufferAllocation::AddAssignment). Legal are cross-colour reuse, and
--- values of 0 in temporary allocations of 2, the separate one of GPUs (gpu_memory_space_assignment.h).
+-- A value has the memory space of its allocation (BufferAllocation::AddAssignment). Two exceptions are legal: cross-color
+-- reuse, and values of space 0 in temporary allocations of space 2, the separate one of GPUs
+-- (gpu_memory_space_assignment.h).
 -- severity: warn
 SELECT
     v.dump_id,  -- The dump.

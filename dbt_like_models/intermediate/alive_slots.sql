@@ -1,4 +1,4 @@
--- The values alive at the moments at which somebody asks who owns the bytes.
+-- The values alive at the moments for which owners of bytes are computed.
 -- grain: dump_id, value_id, moment
 SELECT
     s.dump_id,  -- The dump.

@@ -1,4 +1,4 @@
--- All official numbers of each dump, whoever says them.
+-- All official numbers of each dump, from all sources.
 -- grain: run_id, relative_path, number_order, memory_space, message_id
 SELECT
     run_id,  -- The run.

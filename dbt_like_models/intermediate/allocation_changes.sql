@@ -9,7 +9,7 @@ WITH changes AS (
     SELECT dump_id, memory_space, allocation_index, end_position + 1, -size_bytes FROM intermediate.slots
     WHERE NOT has_strict_overlap
     UNION ALL
-    -- Bytes that two values share at one instant are counted once then.
+    -- Bytes that two values share at one instant are counted once at that instant.
     SELECT dump_id, memory_space, allocation_index, touching_position, -shared_bytes FROM intermediate.touching_slots
     UNION ALL
     SELECT dump_id, memory_space, allocation_index, touching_position + 1, shared_bytes FROM intermediate.touching_slots

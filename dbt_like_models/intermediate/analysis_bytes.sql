@@ -1,5 +1,5 @@
--- The bytes of each number of `compiled.memory_analysis()`, by the rule of the compiler. Numbers of the host's memory are there where
--- the dump has anything in it.
+-- The bytes of each number of `compiled.memory_analysis()`, by the rule of the compiler. A dump has numbers of the host's memory if
+-- it has anything in that memory.
 -- grain: run_id, relative_path, number_name
 WITH ruled AS (
     SELECT

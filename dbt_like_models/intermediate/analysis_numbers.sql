@@ -1,5 +1,5 @@
 -- What `compiled.memory_analysis()` says of each dump, one number a row, by the rule of its compiler. No file beside a dump keeps
--- what was said: these numbers stand against nothing.
+-- what the compiler said, so there is nothing to compare these numbers with.
 -- grain: run_id, relative_path, number_name
 SELECT
     run_id,  -- The run.

@@ -1,10 +1,10 @@
--- Whether the temporary arena of memory space 0 holds a value that is really stored there. Not a tuple table, nor a
--- single element that a TPU computes in its scalar unit and keeps in a register: what libtpu says of its temporaries
--- hangs on that, and a dump does not show it. The opcodes are a heuristic: of single elements those of add, clamp,
--- compare, convert, copy, parameter and while were seen to be kept so, those of fusion and reduce not. Whether one is
--- still in memory when the code was generated is less sure: of single elements of any opcode, and of what runs beside
--- the rest (calls on a SparseCore, collectives fused with computations) or was copied out of another memory space by an
--- asynchronous copy, some were seen to be gone by then.
+-- Whether the temporary arena of memory space 0 holds a value that is really stored there. A tuple table is not, nor is
+-- a single element that a TPU computes in its scalar unit and keeps in a register. What libtpu says of its temporaries
+-- depends on that, and a dump does not show it. The opcodes are a heuristic: single elements of add, clamp, compare,
+-- convert, copy, parameter and while were seen to be in registers, those of fusion and reduce were not. It is less sure
+-- whether a value is still in memory after the code was generated. Some were seen to be gone by then: single elements of
+-- any opcode, values of instructions that run beside the others (calls on a SparseCore, collectives fused with
+-- computations), and values that an asynchronous copy brought from another memory space.
 -- grain: dump_id
 -- materialized: incremental by dump_id
 WITH arenas AS (
@@ -14,7 +14,7 @@ WITH arenas AS (
         s.is_single_element,
         s.dimension_count = 0 AS is_scalar,
         t.opcode IN ('call-start', 'call-update', 'call-done') OR STARTS_WITH(i.instruction_name, 'async-collective-')
-            -- Its tuple and its sync flag are there where it copies into another space, too.
+            -- Its tuple and its sync flag are there even if it copies into another space.
             OR (t.opcode = 'copy-start' AND s.tuple_arity IS NULL) AS is_beside,
         t.opcode IN (
             'add', 'and', 'bitcast', 'bitcast-convert', 'clamp', 'compare', 'conditional', 'constant', 'convert',

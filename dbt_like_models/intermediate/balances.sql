@@ -15,7 +15,7 @@ WITH parts AS (
         COALESCE(l.layout_padding_bytes, 0) AS layout_padding_bytes,
         COALESCE(l.slack_bytes, 0) AS slack_bytes,
         COALESCE(l.tuple_table_bytes, 0) AS tuple_table_bytes,
-        -- What runs inside instructions is never occupied, also where a dump gives it a range.
+        -- Values that live inside instructions never occupy bytes, even if a dump gives them a range.
         CASE WHEN a.kind = 'thread-local' THEN 0 ELSE COALESCE(c.ranged_bytes, 0) END AS ranged_bytes,
         COALESCE(c.covered_bytes, 0) AS covered_bytes,
         COALESCE(c.air_bytes, 0) AS air_bytes

@@ -1,7 +1,7 @@
--- Which compiler made each dump, as numbers that rules can be compared with. The file name says for which platform: a TPU
--- job leaves dumps of its CPU modules as well, and their compiler is not the run's. Only libtpu writes revisions into file
--- names: one that is known tells the release, whatever was said of the run. Versions are numbers: 0.10.2 is 10002. A
--- pre-release may stand on either side of a change: it has no number. Nor has the version of another compiler, or of none.
+-- Which compiler made each dump, as numbers that can be compared with those of rules. The file name says the platform: a TPU
+-- job also writes dumps of its CPU modules, and their compiler is not that of the run. Only libtpu writes revisions into file
+-- names: a known revision decides the release, whatever the run says. Versions are numbers: 0.10.2 is 10002. A pre-release
+-- may lie on either side of a change, so it has no number; versions of other compilers have none either.
 -- grain: run_id, relative_path
 WITH known AS (
     SELECT

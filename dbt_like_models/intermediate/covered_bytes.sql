@@ -1,4 +1,4 @@
--- Which bytes of an allocation some value ever uses, and how much air a constant stride leaves between them.
+-- Which bytes of an allocation some value ever uses, and how many bytes a constant stride leaves free between them.
 -- grain: dump_id, allocation_index
 SELECT
     r.dump_id,  -- The dump.

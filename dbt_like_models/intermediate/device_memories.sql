@@ -1,6 +1,6 @@
--- The memory of one device by its kind, for runs that do not say it: what its maker documents of one chip or, where the
--- compiler says something else, what that says, in MiB. The names are those that JAX and people give it. What the
--- compiler keeps for itself is not taken off.
+-- The memory of one device by its kind, for runs that do not say it: what its maker documents for one chip or, if the
+-- compiler says something else, what the compiler says, in MiB. The names are those that JAX and people use. Memory that
+-- the compiler keeps for itself is included.
 -- grain: device_kind
 SELECT
     device_kind,  -- Device as a run calls it.

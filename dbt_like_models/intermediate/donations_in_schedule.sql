@@ -1,5 +1,5 @@
--- As many pairs of a parameter and an output of its shape as the schedule permits: the one is not read any more when the
--- other is born.
+-- As many pairs of a parameter and an output of its shape as the schedule permits: the parameter is no longer read when
+-- the output is defined.
 -- grain: dump_id, parameter_allocation_index
 WITH moments AS (
     SELECT

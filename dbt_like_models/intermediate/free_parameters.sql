@@ -1,5 +1,5 @@
--- Entry parameters on which no output is placed, and when each is read for the last time. Not those that hold a tuple
--- table, nor those whose uses are unknown or stand outside the schedule.
+-- Entry parameters on which no output is placed, and when each is read for the last time; without parameters that hold a
+-- tuple table, and without those whose uses are unknown or outside the schedule.
 -- grain: dump_id, allocation_index
 SELECT
     dump_id,  -- The dump.

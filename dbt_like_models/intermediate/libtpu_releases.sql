@@ -1,6 +1,6 @@
--- Which release of libtpu has which CL number: it stands in the names of its dumps, and in the library itself ("changelist N").
--- The numbers do not grow with the releases: a release with four numbers comes from an older branch, so 0.0.50.1 has a larger
--- one than 0.0.51. All releases of the package index from 0.0.7 to 0.0.52 are here, as of November 2026.
+-- Which release of libtpu has which CL number: it is in the names of its dumps, and in the library itself ("changelist N").
+-- CL numbers do not follow the order of releases: a release with four parts comes from an older branch, so 0.0.50.1 has a
+-- larger CL number than 0.0.51. All releases of the package index from 0.0.7 to 0.0.52 are here, as of November 2026.
 -- grain: revision
 SELECT
     revision,  -- CL number of the release.

@@ -1,4 +1,4 @@
--- The longest stretch of positions at which a value is alive and nobody needs it: between its definition and a use, or
+-- The longest stretch of positions at which a value is alive and not used: between its definition and a use, or
 -- between two uses; the earliest of equal ones.
 -- grain: dump_id, value_id
 WITH gaps AS (

@@ -1,7 +1,7 @@
--- What each source calls a memory space, where it has a name for it. A number means something else on each platform,
--- and upstream's own tools contradict each other: each name stands with who says it, since when, and when it was read.
--- trust says whose name is preferred: first who gives the numbers to the compiler or defines them (1), then XLA's own
--- documents (2), what dumps show in a space (3), and last viewers, which only label what they are given (4 to 6).
+-- What each source calls a memory space, if it has a name for it. A number means something else on each platform, and
+-- upstream's own tools contradict each other: each name has its source, since when it is used, and when it was read.
+-- trust says which source is preferred: first code that defines the numbers or gives them to the compiler (1), then XLA's
+-- own documents (2), what dumps show in a space (3), and last viewers, which only label what they are given (4 to 6).
 -- grain: platform, memory_space, said_by
 WITH sources (source_key, said_by, trust, read_on) AS (
     VALUES

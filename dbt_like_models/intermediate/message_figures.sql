@@ -24,7 +24,7 @@ SELECT
     f.found_bytes,  -- What the rule gives where that is not printed so.
     f.rule,  -- Which bytes it is the sum of.
     f.is_reproduced,  -- Its bytes are printed as the figure is.
-    -- Where the main figure is a sum of bytes of the dump, what follows from it is, too.
+    -- If the main figure is a sum of bytes of the dump, the figures that follow from it are, too.
     s.rule IS NOT NULL OR (
         f.rule IN ('used without the capacity', 'used and reserved')
         AND BOOL_OR(s.rule IS NOT NULL AND f.figure_name = 'used') OVER (

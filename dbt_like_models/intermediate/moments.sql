@@ -1,4 +1,4 @@
--- The moments at which somebody asks who owns the bytes: the peak of a memory space, and that of an allocation.
+-- The moments for which owners of bytes are computed: the peak of a memory space, and that of an allocation.
 -- grain: dump_id, allocation_index, moment
 SELECT
     a.dump_id,  -- The dump.

@@ -1,5 +1,5 @@
--- Values that an instruction copies from another memory space, whole or in part: it reads its value in another space than
--- that of the one it defines, and only moves bytes. A slice brings a part, dynamic-update-slice writes one.
+-- Values that an instruction copies from another memory space, whole or in part: it reads a value in another space than
+-- that of the value it defines, and only moves bytes. A slice brings a part, dynamic-update-slice writes one.
 -- grain: dump_id, value_id, source_value_id
 SELECT DISTINCT
     v.dump_id,  -- The dump.
@@ -18,5 +18,5 @@ WHERE
     AND v.memory_space <> s.memory_space
     AND NOT v.is_tuple
     AND NOT s.is_tuple
-    -- The context of a copy-start, a sync flag, is no copy of anything.
+    -- The context of a copy-start is a sync flag and not a copy.
     AND COALESCE(v.shape_index, '{0}') = '{0}'

@@ -1,4 +1,4 @@
--- Official numbers that each dump has, by who says them; those of messages are in the messages.
+-- Official numbers that each dump has, by source; those of messages are in the messages.
 -- grain: number_order
 SELECT
     CAST(number_order AS BIGINT) AS number_order,  -- Place of the number among those of a dump.

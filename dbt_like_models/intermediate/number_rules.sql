@@ -1,5 +1,5 @@
--- By which rule the compiler of each dump makes its official numbers, since when, and how far that was compared. What has no
--- row is unknown.
+-- By which rule the compiler of each dump makes its official numbers, since when, and how far the rule was tested. A rule
+-- without a row is unknown.
 -- grain: run_id, relative_path, figure
 WITH written AS (
     SELECT * FROM intermediate.official_rules
@@ -27,7 +27,7 @@ SELECT
 FROM intermediate.compiler_versions AS v
 INNER JOIN written AS u
     ON v.platform = u.platform AND v.compiler = u.compiler
-    -- A revision alone is that of no release, and taken for one of the main branch, where the numbers grow.
+    -- A revision without a release is taken for one of the main branch, where the numbers grow.
     AND CASE
         WHEN v.version IS NOT NULL
             THEN v.version >= u.from_version AND (u.below_version IS NULL OR v.version < u.below_version)

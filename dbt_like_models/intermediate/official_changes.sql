@@ -1,5 +1,5 @@
--- Where the figures of `compiled.memory_analysis()` do not mean what they meant in the run before of a series of all
--- devices together.
+-- Where the figures of `compiled.memory_analysis()` mean something else than in the run before, for series of all devices
+-- together.
 -- grain: run_id, program_id, compile_target, platform, track
 SELECT
     run_id,  -- The run.

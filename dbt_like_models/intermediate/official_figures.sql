@@ -11,7 +11,7 @@ WITH ruled AS (
         COALESCE(c.peak_rule, 'unknown') AS peak_rule,
         COALESCE(c.is_compared, FALSE) AS is_compared,
         CASE c.sizes_rule WHEN 'flags_of_allocations' THEN 1 WHEN 'all_zero' THEN 0 END AS sizes_factor,
-        -- A dump without a row has no value that could be stored.
+        -- A dump without a row has no value that is stored in the arena.
         CASE WHEN v.dump_id IS NULL THEN FALSE ELSE v.has_stored_element END AS has_stored_element,
         CASE WHEN v.dump_id IS NULL THEN FALSE ELSE v.has_stored_array END AS has_stored_array,
         COALESCE(v.may_lack_values, FALSE) AS may_lack_values,

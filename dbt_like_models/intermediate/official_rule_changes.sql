@@ -1,4 +1,4 @@
--- Where the figures of `compiled.memory_analysis()` do not mean what they meant in the run before of a series: twice, for
+-- Where the figures of `compiled.memory_analysis()` mean something else than in the run before of a series: twice, for
 -- series of all devices together and for those of one device.
 -- grain: run_id, program_id, compile_target, platform, track, is_of_device
 WITH in_series AS (

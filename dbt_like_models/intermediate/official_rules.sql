@@ -1,8 +1,8 @@
 -- By which rule a compiler makes the figures of `compiled.memory_analysis()`: sizes (argument, output and alias), temp
--- and peak; of the host's memory sizes and temp. Which compilers follow it, and with which it was compared: on the CPU jaxlib 0.4.13 to 0.10.2 with every
--- release around a change, on a GPU 0.7.0 to 0.12.0.1, libtpu 0.0.8 to 0.0.52. Versions are numbers: 0.10.2 is 10002. A revision
--- is a CL number of libtpu. It decides where it is that of no release and the run says no version of libtpu. What stands
--- in no row is unknown.
+-- and peak; for the host's memory sizes and temp. A row says which compilers follow a rule. The rules were compared with
+-- jaxlib 0.4.13 to 0.10.2 on the CPU, with every release around a change, with 0.7.0 to 0.12.0.1 on a GPU, and with libtpu
+-- 0.0.8 to 0.0.52. Versions are numbers: 0.10.2 is 10002. A revision is a CL number of libtpu; it decides if it belongs to no
+-- release and the run names no version of libtpu. A rule without a row is unknown.
 -- grain: platform, figure, rule, from_version
 SELECT
     platform,  -- cpu, gpu or tpu.
@@ -30,8 +30,8 @@ FROM (
     ('cpu', 'jaxlib', 'host_temp', 'all_zero', 4013, 4029, NULL, NULL, NULL, NULL, NULL),
     ('cpu', 'jaxlib', 'host_sizes', 'flags_of_allocations', 4029, NULL, NULL, NULL, NULL, NULL, NULL),
     ('cpu', 'jaxlib', 'host_temp', 'preallocated_temps', 4029, NULL, NULL, NULL, NULL, NULL, NULL),
-    -- The GPU client calls the same functions. Until 0.10.0 it hands them no heap traces: temporaries are no part of its
-    -- peak.
+    -- The GPU client calls the same functions. Until 0.10.0 it hands them no heap traces, so its peak does not include
+    -- temporaries.
     ('gpu', 'jaxlib', 'sizes', 'flags_of_allocations', 4029, NULL, 7000, 12000, NULL, NULL, NULL),
     ('gpu', 'jaxlib', 'temp', 'preallocated_temps', 4029, NULL, 7000, 12000, NULL, NULL, NULL),
     ('gpu', 'jaxlib', 'peak', 'not_reported', 4029, 7000, NULL, NULL, NULL, NULL, NULL),
@@ -41,8 +41,8 @@ FROM (
     ('gpu', 'jaxlib', 'host_temp', 'preallocated_temps', 4029, NULL, NULL, NULL, NULL, NULL, NULL),
     -- Up to libtpu 0.0.50 bytes are covered by what is in memory after the code was generated, so the first rule for
     -- temp is exact where no element moves to a register (docs/measures.md). The second begins with 0.0.51. CL
-    -- 715008383 is 0.0.8, 994787025 is 0.0.50, 1003875606 is 0.0.51. Whether there is a peak hangs on the jaxlib beside libtpu,
-    -- too: 0.0.17.1 came with one that tells none, 0.0.23 with one that does.
+    -- 715008383 is 0.0.8, 994787025 is 0.0.50, 1003875606 is 0.0.51. Whether there is a peak also depends on the jaxlib beside
+    -- libtpu: 0.0.17.1 came with one that gives none, 0.0.23 with one that does.
     ('tpu', 'libtpu', 'sizes', 'flags_of_allocations', 8, NULL, 8, 52, 715008383, NULL, 1014260217),
     ('tpu', 'libtpu', 'temp', 'twice_arena_less_covered', 8, 51, 8, 50, 715008383, 994787026, 994787025),
     ('tpu', 'libtpu', 'temp', 'arena_in_16_kib', 51, NULL, 51, 52, 1003875606, NULL, 1014260217),

@@ -1,6 +1,6 @@
--- Which of the dumps that a message may be about explain it: their bytes are what the main figure is the sum of, or the
--- temporaries and the arguments are beside what the program takes itself; of a failure at run time they have an allocation
--- of its size; or, where no rule is about the message, they have what it names.
+-- Which of the dumps that a message may be about explain it. The main figure is the sum of their bytes, or the temporaries
+-- and arguments are such sums beside what the program itself takes. For a failure at run time, they have an allocation of its
+-- size. If no rule is about the message, they have what it names.
 -- grain: run_id, message_id, dump_id
 WITH sums AS (
     SELECT
@@ -8,7 +8,7 @@ WITH sums AS (
         message_id,
         dump_id,
         BOOL_OR(figure_name = 'used' AND is_reproduced)
-        -- Of two programs whose figure is printed alike the exact bytes of the report beside it tell which.
+        -- If two programs have the same printed figure, the exact bytes of the report beside it decide.
         AND BOOL_AND(is_reproduced OR figure_name <> 'all_allocations') AS is_sum,
         BOOL_OR(figure_name = 'hlo_temp' AND rule_bytes > 0)
         AND BOOL_AND(is_reproduced OR figure_name NOT IN ('hlo_temp', 'arguments')) AS are_parts

@@ -1,5 +1,5 @@
--- The figures of messages beside what the message alone, or its dump, says they must be; what is too much, and the total,
--- follow from others. What no rule gives as it is printed is unknown. A message without figures has a row without.
+-- The figures of messages beside the bytes that the message or its dump gives for them; excess and total follow from
+-- other figures. A figure that no rule gives as it is printed is unknown; a message without figures has one empty row.
 -- grain: run_id, message_id, figure_name
 WITH known AS (
     SELECT * FROM intermediate.oom_known_figures

@@ -1,4 +1,4 @@
--- The dump that each message is about, or why there is none: of several that may be meant, the only one that explains it.
+-- The dump that each message is about, or why there is none: among several candidates, the only one that explains it.
 -- grain: run_id, message_id
 WITH candidates AS (
     SELECT * FROM intermediate.oom_explained

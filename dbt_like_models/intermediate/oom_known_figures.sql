@@ -1,5 +1,5 @@
--- The figures of messages with what the message alone proves of each, or else its rule over the dump that it is about. A
--- message without figures has a row without.
+-- The figures of messages with the bytes that the message alone proves, or else the rule that gives them from its dump. A
+-- message without figures has a row without a figure.
 -- grain: run_id, message_id, figure_name
 SELECT
     m.run_id,  -- The run.

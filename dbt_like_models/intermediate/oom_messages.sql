@@ -1,4 +1,4 @@
--- Messages about programs that did not fit, each once a run: what many ranks and logs say alike is one.
+-- Messages about programs that did not fit, each once a run: equal messages of many ranks and logs are one row.
 -- The place is that of its first line in the first of its logs.
 -- grain: run_id, message_id
 WITH told AS (

@@ -1,5 +1,5 @@
 -- The dumps that a message may be about, each with whether it has what the message names: its instruction, or that of the
--- first allocation it lists; and a value of its shape. Of one that names neither nothing is known.
+-- first allocation it lists; and a value of its shape. For a message that names neither, this is unknown.
 -- grain: run_id, message_id, dump_id
 WITH asked AS (
     SELECT

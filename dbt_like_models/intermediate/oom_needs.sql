@@ -1,4 +1,4 @@
--- Which dump a message is about; what it says was needed, what there was, and how much is too much.
+-- Which dump a message is about; the bytes that it says were needed, the bytes there were, and the excess.
 -- grain: run_id, message_id
 WITH chosen AS (
     SELECT

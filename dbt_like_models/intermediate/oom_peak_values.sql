@@ -1,5 +1,5 @@
--- What takes the default memory space where it does not suffice: the values at the occupied peak of the dump of a message, and
--- of each allocation the bytes that they leave. Together they are all allocations of the dump, to the byte.
+-- What takes the default memory space if it is too small: the values at the occupied peak of the dump of a message, and for
+-- each allocation the bytes that they leave. Together they are all allocations of the dump, to the byte.
 -- grain: run_id, message_id, part, ordinal
 WITH subjects AS (
     SELECT * FROM intermediate.oom_subjects WHERE is_of_default

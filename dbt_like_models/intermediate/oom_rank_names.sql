@@ -1,4 +1,4 @@
--- The ranks that say a message, in all logs of a run together.
+-- The ranks that printed a message, in all logs of a run together.
 -- grain: run_id, message_id
 WITH ranks AS (
     SELECT DISTINCT

@@ -1,4 +1,4 @@
--- Which rule each figure of a message follows, where it takes a dump to tell its bytes. A damaged message follows none.
+-- Which rule each figure of a message follows, if only a dump gives its bytes. A damaged message follows none.
 -- grain: run_id, message_id, figure_name
 WITH printed AS (
     SELECT

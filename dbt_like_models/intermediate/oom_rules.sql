@@ -1,5 +1,5 @@
--- By which rule a figure of a message comes from the bytes of the dump that it is about, by dialect: of the rules that hold,
--- the first counts. They are those of bufferhouse/messages/rules.py, which a test holds to every specimen there is.
+-- By which rule a figure of a message comes from the bytes of the dump that it is about, by dialect: the first rule that
+-- holds counts. The rules are those of bufferhouse/messages/rules.py, which a test compares with every specimen.
 -- grain: rule_number, dialect
 SELECT
     CAST(rule_number AS BIGINT) AS rule_number,  -- Order of the rules, from 0.

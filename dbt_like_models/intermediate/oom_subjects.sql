@@ -1,4 +1,4 @@
--- The failures whose dump is known, with what of it their main figure adds up.
+-- The failures whose dump is known, with the parts of the dump that their main figure sums.
 -- grain: run_id, message_id
 SELECT
     m.run_id,  -- The run.

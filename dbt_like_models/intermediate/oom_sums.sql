@@ -13,7 +13,7 @@ WITH summed AS (
         CASE WHEN r.is_of_parameters THEN COALESCE(p.parameter_bytes, 0) ELSE 0 END
         + CASE
             WHEN NOT r.is_of_temporaries THEN 0
-            -- Where libtpu lists what the program takes, it counts what it gives out for them: whole 16 KiB.
+            -- In its list of what the program takes, libtpu counts what it allocates: multiples of 16 KiB.
             WHEN c.dialect IN ('T1', 'T2') THEN (COALESCE(p.temp_bytes, 0) + 16383) // 16384 * 16384
             ELSE COALESCE(p.temp_bytes, 0)
         END

@@ -1,6 +1,6 @@
--- Operands of instructions without a text, such as get-tuple-element, bitcast, copy-done and call, and in dialects before
--- 2021-09 all: each instruction at which all values appear that the user reads there, in that part of its result, and
--- which runs earlier. Where there are several, they hold the same bytes, and the dump does not tell which it is.
+-- Operands of instructions without a text, such as get-tuple-element, bitcast, copy-done and call; in dialects before
+-- 2021-09 of all instructions. A candidate is each earlier instruction at which all values appear that the user reads as
+-- this operand, in that part of its result. Several candidates hold the same bytes, and the dump does not say which it is.
 -- grain: dump_id, instruction_id, operand_number, operand_instruction_id
 WITH unnamed_uses AS (
     SELECT
@@ -35,7 +35,7 @@ SELECT
 FROM unnamed_uses AS u
 INNER JOIN placed AS p ON u.dump_id = p.dump_id AND u.value_id = p.value_id
 WHERE
-    -- Uses and positions both print an index where the shape of the operand is a tuple.
+    -- Uses and positions both print an index if the shape of the operand is a tuple.
     COALESCE(u.operand_shape_index, '') = COALESCE(p.shape_index, '')
     AND u.instruction_id <> p.instruction_id
     AND (u.schedule_position IS NULL OR p.schedule_position IS NULL OR p.schedule_position < u.schedule_position)

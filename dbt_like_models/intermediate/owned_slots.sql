@@ -1,4 +1,4 @@
--- Who is alive at a peak, each byte with one owner: the value that starts last, then the lowest id.
+-- The values alive at a peak, each byte with one owner: the value that starts last, then the lowest id.
 -- element + layout padding + slack + tuple table = owned, and what is owned sums to the occupied bytes of the moment.
 -- grain: dump_id, value_id, moment
 WITH given_up AS (
@@ -31,7 +31,7 @@ parts AS (
     SELECT
         *,
         LEAST(owned_bytes, element_bytes) AS owned_element_bytes,
-        -- A shape that is split over cores (SC) is less on each of them than its elements: there is no padding then.
+        -- A shape that is split over cores (SC) takes fewer bytes on each core than its elements, so it has no padding.
         GREATEST(LEAST(owned_bytes - LEAST(owned_bytes, element_bytes), layout_padding_bytes), 0)
             AS owned_padding_bytes,
         LEAST(owned_bytes, tuple_table_bytes) AS owned_table_bytes

@@ -1,5 +1,5 @@
--- All values with where their padding comes from, and what of it is alive at the occupied peak.
--- Without live ranges the peak is not known, and what is owned there is null.
+-- All values with the source of their padding, and the padding that they own at the occupied peak.
+-- Without live ranges the peak is not known, and the bytes owned there are null.
 -- grain: dump_id, value_id
 WITH dumps AS (
     SELECT

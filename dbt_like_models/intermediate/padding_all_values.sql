@@ -1,4 +1,4 @@
--- Slots of all values taken apart by kind of allocation. Values share bytes: these sums are never memory.
+-- The parts of the slots of all values, by kind of allocation. Values share bytes, so these sums are not bytes of memory.
 -- grain: dump_id, memory_space, kind
 -- materialized: incremental by dump_id
 SELECT

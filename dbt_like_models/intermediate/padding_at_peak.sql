@@ -1,4 +1,4 @@
--- The occupied peak taken apart by kind of allocation; the parts of all kinds sum to the peak.
+-- The parts of the occupied peak, by kind of allocation; the parts of all kinds sum to the peak.
 -- grain: dump_id, memory_space, kind
 -- materialized: incremental by dump_id
 SELECT

@@ -1,4 +1,4 @@
--- Who is alive at the occupied peak of a memory space, each byte with one owner.
+-- The values alive at the occupied peak of a memory space, each byte with one owner.
 -- element + layout padding + slack + tuple table = owned, and what is owned sums to the occupied peak.
 -- grain: dump_id, value_id
 -- materialized: incremental by dump_id

@@ -15,7 +15,7 @@ WITH timeline AS (
     WINDOW running AS (PARTITION BY dump_id, memory_space ORDER BY position_in_schedule)
 ),
 
--- Joined, since to rank each timeline takes several times as long.
+-- A join, because ranking each timeline takes several times as long.
 highest AS (
     SELECT
         dump_id,

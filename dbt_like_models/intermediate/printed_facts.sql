@@ -1,5 +1,5 @@
--- What each dump prints of itself, the total and the peak, beside what its bytes give. Their rules follow from the form of the text, whatever
--- compiler made it.
+-- What each dump prints about itself, the total and the peak, beside what its bytes give. The rules depend on the form of the
+-- text, and not on the compiler.
 -- grain: run_id, relative_path
 WITH totals AS (
     SELECT dump_id, CAST(SUM(size_bytes) AS BIGINT) AS allocated_bytes

@@ -1,5 +1,5 @@
--- The totals that the memory-usage report beside a dump prints, by the rule of its compiler. The report itself is not read: its numbers
--- stand against nothing here, and the file may be looked at.
+-- The totals that the memory-usage report beside a dump prints, by the rule of its compiler. The report itself is not read, so
+-- there is nothing to compare these numbers with; users may look into the file.
 -- grain: run_id, relative_path, number_name, memory_space
 WITH computed AS (
     SELECT
@@ -44,5 +44,5 @@ LEFT JOIN intermediate.number_rules AS r
 LEFT JOIN intermediate.number_rules AS w
     ON o.run_id = w.run_id AND o.relative_path = w.relative_path
     AND w.figure IN ('report_total', 'report_space') AND w.rule <> 'not_written'
--- A compiler writes one form; where it writes none, or nobody knows which, one row says so.
+-- A compiler writes one form; if it writes none, or the form is unknown, one row says so.
 WHERE CASE WHEN w.figure IS NULL THEN c.figure = 'report_total' ELSE c.figure = w.figure END

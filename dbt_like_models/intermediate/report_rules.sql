@@ -1,7 +1,7 @@
 -- By which rule a compiler makes the totals of the memory-usage report beside a dump: report_total is that of its first form
 -- (October 2024, CL 682579958), report_space that of each memory space in its second (March 2026). The first jaxlib with
--- each is told by upstream's history, the first libtpu by its reports. Compared with are 1,994 reports: of jaxlib 0.4.38 to
--- 0.10.0 on the CPU, 0.10.2 for a GPU, libtpu 0.0.8 to 0.0.52. Columns are those of official_rules.
+-- each form is known from upstream's history, the first libtpu from its reports. The rules were compared with 1,994 reports:
+-- of jaxlib 0.4.38 to 0.10.0 on the CPU, 0.10.2 for a GPU, libtpu 0.0.8 to 0.0.52. Columns are those of official_rules.
 -- grain: platform, figure, rule, from_version
 SELECT
     platform,  -- cpu, gpu or tpu.

@@ -1,6 +1,6 @@
 -- Values that are moved out of a memory space and copied back into it, such as activations that are offloaded to the host,
--- and the bytes that this takes off the occupied peak of the space: what would be occupied with the value where it was
--- while it is away, schedule and everything else kept, minus what is.
+-- and the bytes that this takes off the occupied peak of the space: the bytes that would be occupied if the value had stayed
+-- while it is away, with the same schedule and all else unchanged, minus the bytes that are occupied.
 -- grain: dump_id, value_id
 WITH timeline AS (
     SELECT

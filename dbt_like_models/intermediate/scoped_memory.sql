@@ -1,5 +1,5 @@
 -- Scoped memory of instructions: the lists used_scoped_memory_configs and scoped_memory_configs of a backend_config, which
--- is the last attribute of a text and is printed raw where it is JSON.
+-- is the last attribute of a text and is printed raw if it is JSON.
 -- grain: dump_id, instruction_text_id, is_used, ordinal
 WITH configs AS (
     SELECT

@@ -1,5 +1,5 @@
--- Outputs that have an allocation of their own, and when its first value is born. Not tuple tables, nor allocations
--- with a value whose live range is unknown.
+-- Outputs that have an allocation of their own, and when its first value is defined; without tuple tables, and without
+-- allocations with a value whose live range is unknown.
 -- grain: dump_id, allocation_index
 SELECT
     dump_id,  -- The dump.

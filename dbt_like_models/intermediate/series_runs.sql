@@ -1,4 +1,4 @@
--- One row for each run of a series: the largest dump of a program stands for its run.
+-- One row for each run of a series: the largest dump of a program represents its run.
 -- grain: run_id, program_id, compile_target, platform, track, memory_space
 -- A run and a compile target have one platform and one track: neither is a key of a group.
 WITH sightings AS (
@@ -24,7 +24,7 @@ largest AS (
         MAX(o.program_name) AS program_name,
         COUNT(*) AS variant_count,
         SUM(o.sighting_count) AS dump_count,
-        -- Of dumps that take as much the one with the least dump_id stands for the run.
+        -- Among dumps of equal size the one with the least dump_id represents the run.
         ARG_MAX(o.dump_id, (m.reserved_bytes, COALESCE(m.occupied_peak_bytes, -1), -o.dump_id)) AS dump_id
     FROM sightings AS o
     INNER JOIN intermediate.space_totals AS m ON o.dump_id = m.dump_id

@@ -1,4 +1,4 @@
--- The slots of an allocation in the order of their offsets, each with how far those before it reach.
+-- The slots of an allocation in the order of their offsets, each with the largest end of the slots before it.
 -- grain: dump_id, value_id
 SELECT
     v.dump_id,  -- The dump.

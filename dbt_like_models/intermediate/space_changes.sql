@@ -1,5 +1,5 @@
--- What changes in a memory space, and where: the memory timeline is their running sum. Listed bytes are XLA's
--- arithmetic: logical bytes, aliases twice.
+-- The changes in a memory space, by position: the memory timeline is their running sum. Listed bytes follow XLA's
+-- arithmetic: logical bytes, aliases counted twice.
 -- grain: dump_id, memory_space, position_in_schedule
 -- materialized: incremental by dump_id
 WITH changes AS (

@@ -1,5 +1,5 @@
--- Values that are moved out of a memory space and copied back into it, whole or by prefetches of slices: the first copy that
--- is made of each there. One that waits in the state of a loop, or of which a program computes with a part, is not followed.
+-- Values that are moved out of a memory space and copied back into it, whole or by prefetches of slices: the first copy of
+-- each that is made there. Values that wait in the state of a loop, or of which the program uses a part, are not followed.
 -- grain: dump_id, value_id
 WITH ranked AS (
     SELECT

@@ -11,7 +11,7 @@ spaces AS (
     FROM programs
 )
 
--- The dump that stands for the lowest memory space of the program stands for those in which it has nothing, too.
+-- The dump that represents the lowest memory space of the program also represents spaces in which it has nothing.
 SELECT
     p.run_id,  -- The run.
     p.program_id,  -- The program.

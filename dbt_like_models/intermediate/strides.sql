@@ -1,5 +1,5 @@
--- The constant stride of an allocation: the most frequent distance of neighbouring offsets, if it comes up at least
--- twice; of two that come up as often, the smaller.
+-- The constant stride of an allocation: the most frequent distance of neighboring offsets, if it occurs at least twice;
+-- the smaller one of two equally frequent distances.
 -- grain: dump_id, allocation_index
 WITH ranked AS (
     SELECT

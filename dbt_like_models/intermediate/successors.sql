@@ -1,4 +1,4 @@
--- The value that begins in a slot while another one ends in it: the bytes live on there.
+-- The value that begins in a slot at the position where another one ends: the bytes stay in use there.
 -- grain: dump_id, value_id
 SELECT
     a.dump_id,  -- The dump.

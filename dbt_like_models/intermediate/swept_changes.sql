@@ -1,7 +1,7 @@
 -- By how much the occupied bytes of an allocation with strict overlap change at each of its instants.
 -- grain: dump_id, allocation_index, position_in_schedule
 WITH changes AS (
-    -- A value takes its segments for as long as no value before it held them.
+    -- A value takes its segments while no earlier value holds them.
     SELECT
         dump_id,
         allocation_index,

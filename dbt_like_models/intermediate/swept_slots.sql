@@ -1,4 +1,4 @@
--- Allocations whose values share bytes in more than passing: which value lies in which address segment, and when.
+-- Allocations whose values share bytes for more than an instant: which value lies in which address segment, and when.
 -- grain: dump_id, allocation_index, segment_start_bytes, value_id
 SELECT
     s.dump_id,  -- The dump.

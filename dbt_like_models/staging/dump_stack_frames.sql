@@ -1,4 +1,4 @@
--- The stack frames of each dump that was seen beside a module text with some: those it was last seen with.
+-- The stack frames of each dump that was seen beside a module text with frames: those of the newest such sighting.
 -- The same dump may be compiled again from source whose lines have moved.
 -- grain: dump_id
 SELECT

@@ -1,4 +1,4 @@
--- Contents with the bytes that XLA lists at the printed peak of each: to add these up goes through all peak lines.
+-- Contents with the bytes that XLA lists at the printed peak of each: their sum, which reads all peak lines.
 -- grain: dump_id
 WITH reported AS (
     SELECT

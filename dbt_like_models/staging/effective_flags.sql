@@ -1,5 +1,5 @@
--- Options with which a dump was compiled and which may change what is compiled; not those about dumping or places.
--- Each once, from the kind of file that tells it best.
+-- Options with which a dump was compiled and which may change what is compiled: all except those about dumping and
+-- logging, and those that name directories. Each once, from the most reliable kind of file.
 -- grain: run_id, relative_path, flag_name
 SELECT
     o.run_id,  -- The run the file belongs to.

@@ -1,4 +1,4 @@
--- The files that tell the options with which a dump was compiled: one row for each file of the newest sighting.
+-- The files with the options with which a dump was compiled: one row for each file of the newest sighting.
 -- grain: run_id, relative_path, compile_flags_id
 WITH files AS (
     SELECT

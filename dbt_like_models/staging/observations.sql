@@ -1,4 +1,4 @@
--- Sightings of dumps: the newest row of each file of a run; a proto whose text came gives way. Runs add what names lack.
+-- Sightings of dumps: the newest row of each file of a run, no protos whose text came later. Runs add what names lack.
 -- grain: run_id, relative_path
 WITH replaced AS (
     SELECT

@@ -1,4 +1,4 @@
--- The figures of these messages, as printed, and what each message alone proves of them.
+-- The figures of these messages, as printed, and the bytes of each if the message alone proves them.
 -- grain: run_id, relative_path, message_number, ordinal
 SELECT
     m.run_id,  -- The run that the log is of.

@@ -1,4 +1,4 @@
--- What XLA says of programs that do not fit, and JAX of donations: the messages of the newest reading of each log.
+-- Messages of XLA about programs that do not fit, and of JAX about donations, from the newest reading of each log.
 -- grain: run_id, relative_path, message_number
 SELECT
     m.run_id,  -- The run that the log is of.

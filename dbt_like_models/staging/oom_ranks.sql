@@ -1,4 +1,4 @@
--- The ranks that said these messages.
+-- The ranks that printed these messages.
 -- grain: run_id, relative_path, message_number, ordinal
 SELECT
     m.run_id,  -- The run that the log is of.

@@ -1,4 +1,4 @@
--- How tightly allocations of temporaries can be packed, as far as `bufferhouse pack` has looked.
+-- How tightly allocations of temporaries can be packed, for those that `bufferhouse pack` has packed.
 -- grain: dump_id, allocation_index
 SELECT
     dump_id,  -- The dump.

@@ -1,4 +1,4 @@
--- Who reads values, with instruction names and the place in the schedule.
+-- Which instructions read values, with their names and positions in the schedule.
 -- grain: dump_id, value_id, ordinal
 SELECT
     u.dump_id,  -- The dump.

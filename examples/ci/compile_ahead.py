@@ -13,7 +13,7 @@ TOPOLOGIES = {"v5e": "v5e:2x2", "v6e": "v6e:2x2", "v4": "v4:2x2x1", "v5p": "v5p:
 
 
 def make_empty(folder: Path) -> None:
-    """Make a folder without dumps: those of an earlier call may have other names, and would be locked, too."""
+    """Make a folder, or remove its dumps: those of an earlier call may have other names, and would be locked, too."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("module_*.txt"):
         old.unlink()
@@ -24,7 +24,7 @@ def main(chip: str, folder: Path) -> None:
     make_empty(folder)
     os.environ["JAX_PLATFORMS"] = "cpu"
     os.environ["XLA_FLAGS"] = f"--xla_dump_to={folder} --xla_dump_hlo_as_text"
-    os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")  # there is no machine that could tell of its chips
+    os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")  # no metadata server describes chips here
 
     import jax
     from jax.experimental import topologies

@@ -12,14 +12,14 @@ def block(layer, x):
 
 
 def loss(params, x):
-    """The loss; each block is computed again on the way back instead of kept."""
+    """The loss; the backward pass computes each block again instead of keeping it."""
     for layer in params:
         x = jax.checkpoint(block)(layer, x)
     return jnp.mean(x**2)
 
 
 def train_step(params, momentum, x):
-    """One step: new parameters and momentum take the place of the old ones, which are donated."""
+    """One step: new parameters and momentum replace the old ones, which are donated."""
     gradients = jax.grad(loss)(params, x)
     momentum = jax.tree.map(lambda m, g: 0.9 * m + g, momentum, gradients)
     return jax.tree.map(lambda p, m: p - 0.1 * m, params, momentum), momentum

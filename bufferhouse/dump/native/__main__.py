@@ -1,4 +1,4 @@
-"""Builds the scanner: `python -m bufferhouse.dump.native`. Ends with 1, and says why, where that is not possible."""
+"""Build the scanner: `python -m bufferhouse.dump.native`. Exit 1 with the reason if that is not possible."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The library of the scanner: built by the C compiler of this machine, once for each state of its source."""
+"""The library of the scanner: built by the C compiler of this machine, once for each version of its source."""
 
 import ctypes
 import hashlib
@@ -19,7 +19,7 @@ FLAGS = ("-std=c11", "-O3", "-shared", "-fPIC", "-fvisibility=hidden")
 class Cells(ctypes.Structure):
     """Where the cells of a column are: numbers of 8 bytes, words of 4 or flags of one.
 
-    `bits` mark the cells that hold something; None if all `rows` do, and `absent` is 0.
+    `bits` mark the cells that hold a value; they are None, and `absent` is 0, if all `rows` hold one.
     """
 
     _fields_ = (
@@ -44,13 +44,13 @@ _SIGNATURES = {
 
 
 def built() -> Path:
-    """Return where the library of this source is, or would be, for this kind of machine."""
+    """Return where the library of this source is, or would be if it were built, for this kind of machine."""
     state = hashlib.sha256(SOURCE.read_bytes() + " ".join(FLAGS).encode()).hexdigest()[:16]
     return SOURCE.with_name(f"scan-{sysconfig.get_platform()}-{state}.so")
 
 
 def build() -> str | None:
-    """Build the library where it is not built yet, with $CC or `cc`; return why that was not possible, or None."""
+    """Build the library with $CC or `cc`, unless it is built; return why that was not possible, or None."""
     target = built()
     if target.exists():
         return None
@@ -74,11 +74,11 @@ def build() -> str | None:
 
 
 def open_library(path: Path) -> ctypes.CDLL:
-    """Return a library with the types of its functions.
+    """Open a library, and declare the types of its functions.
 
     Raises:
-        OSError: it is none, or one of another machine.
-        AttributeError: it has not these functions.
+        OSError: the file is not a library for this machine.
+        AttributeError: it lacks one of these functions.
     """
     library = ctypes.CDLL(str(path))
     for name, (result, arguments) in _SIGNATURES.items():
@@ -96,7 +96,7 @@ def _loaded() -> ctypes.CDLL | None:
 
 
 def library() -> ctypes.CDLL | None:
-    """Return the library; None where there is none for this machine, or it is switched off."""
+    """Return the library; None if there is none for this machine, or it is switched off."""
     return None if os.environ.get(SWITCH) == "0" else _loaded()
 
 

@@ -1,12 +1,12 @@
 /* Reads buffer-assignment dumps into columns, strictly, in one pass.
 
    The grammar is that of ../grammar.py, the assertions are those of ../parse.py, and the numbers are those of
-   bufferhouse/tabulate: whatever is taken here gives the same rows there. A cursor only moves over a literal that was
-   compared or a token whose form was checked, so a dump is either accounted for to its last byte or not taken at all:
-   its rows are taken back, and the reader in Python reads it, who also says what is wrong with it.
+   bufferhouse/tabulate: a dump that is taken here gives the same rows there. A cursor only moves over a literal that
+   was compared or a token whose form was checked. So either every byte of a dump is accounted for, or the dump is not
+   taken: then its rows are taken back, and the reader in Python reads it and says what is wrong with it.
 
-   The bytes come from strangers. Nothing is read that was not found to lie before the end; sums and sizes are checked
-   for overflow; an allocation that fails is a dump that is not taken; nothing calls itself; every table of words is
+   The bytes come from strangers. A byte is read only after the check that it lies before the end; sums and sizes are
+   checked for overflow; a dump is not taken if an allocation fails; no function is recursive; every table of words is
    hashed with a seed that only the caller knows; the time is n log n, and the memory a multiple of the text. */
 
 #define _GNU_SOURCE /* memmem */
@@ -85,7 +85,7 @@ enum { WORD_LISTS(NUMBER_OF_WORDS) WORDS };
 #define FIRST_OF_A_DUMP WORDS_instruction_text
 
 typedef struct {
-    uint32_t hash, id, generation; /* taken where the generation is that of its list */
+    uint32_t hash, id, generation; /* in use if its generation is that of its list */
 } Slot;
 
 typedef struct {
@@ -126,7 +126,7 @@ typedef struct {
     Mark mark; /* where the last dump begins */
     uint8_t *bits; /* of the columns that have absent cells, one behind the other, once all dumps are read */
     uint64_t seed;
-    int64_t until_failure; /* for tests: how many allocations succeed before one fails; negative where none does */
+    int64_t until_failure; /* for tests: how many allocations succeed before one fails; negative if none fails */
 } Scanner;
 
 typedef struct {
@@ -163,7 +163,7 @@ static const size_t counts_of[] = {TABLES(ROWS_OF)}; /* rows, and behind them th
 #define NAME_OF(name) #name,
 static const char *const word_names[] = {WORD_LISTS(NAME_OF)};
 
-/* ---- Memory: each of these says false, and changes nothing, where there is none. -------------------------------- */
+/* ---- Memory: each of these returns false, and changes nothing, if there is none. -------------------------------- */
 
 static bool resize(Scanner *s, void **cells, int64_t count, size_t width) {
     size_t bytes;
@@ -260,7 +260,7 @@ static bool reserve_word(Scanner *s, Words *w, int64_t bytes) {
     return true;
 }
 
-/* The number of a text, -1 where it has none; `hash` and the slot where it would stand are for who adds it. */
+/* The number of a text, -1 if it has none; then `hash` and `slot` say where to add it. */
 static int64_t number_of(const Scanner *s, const Words *w, Bytes text, int64_t bytes, uint32_t *hash, uint64_t *slot) {
     *hash = hash_of(s, text, bytes);
     if (!w->slots) return -1;
@@ -281,7 +281,7 @@ static int64_t known(const Scanner *s, int list, Bytes text, int64_t bytes) {
     return number_of(s, &s->words[list], text, bytes, &hash, &slot);
 }
 
-/* The number of a text, which it gets where it has none; -1 where there is no memory. */
+/* The number of a text; a new text gets one. -1 if there is no memory. */
 static int64_t numbered(Scanner *s, int list, Bytes text, int64_t bytes) {
     Words *w = &s->words[list];
     uint32_t hash;
@@ -298,17 +298,17 @@ static int64_t numbered(Scanner *s, int list, Bytes text, int64_t bytes) {
     return w->count++ - w->first;
 }
 
-/* Forgets all words, as a dump does that begins: their texts are kept, their numbers begin anew. */
+/* Forgets all words, where a new dump begins: their texts are kept, and numbers begin at 0 again. */
 static void begin_words(Words *w) {
     w->first = w->count;
     if (!w->slots) return;
-    if (++w->generation == 0) { /* after 2^32 dumps the oldest slots would look new */
+    if (++w->generation == 0) { /* after 2^32 dumps the oldest slots would seem to be in use */
         memset(w->slots, 0, (w->mask + 1) * sizeof(Slot));
         w->generation = 1;
     }
 }
 
-/* Takes words of the whole batch away, the last ones first: no other was put aside for one that came after it. */
+/* Removes words of the whole batch, the last ones first: no slot was moved for a word that came later. */
 static void take_words_back(Words *w, int64_t count) {
     while (w->count > count) {
         uint32_t id = (uint32_t)--w->count;
@@ -318,7 +318,7 @@ static void take_words_back(Words *w, int64_t count) {
     }
 }
 
-/* ---- Tokens: each moves the cursor behind what it read, or says that it does not stand there. ------------------- */
+/* ---- Tokens: each moves the cursor behind what it read, or returns that it does not stand there. ---------------- */
 
 typedef struct {
     Bytes at, end;
@@ -581,7 +581,7 @@ static int by_value_id(const void *one, const void *other) {
     return (a > b) - (a < b);
 }
 
-/* Puts the values of a dump in the order of their ids; says false where two have the same. */
+/* Puts the values of a dump in the order of their ids; returns false if two have the same. */
 static bool sort_values(Scanner *s, int64_t first) {
     int64_t count = s->hlo_values.rows - first, row = 1;
     const int64_t *ids = s->hlo_values.value_id + first;
@@ -621,7 +621,7 @@ static bool totals(Scanner *s, Text *t, int64_t first, int64_t dump) {
     return sum == total && READS(t, "\n\nUsed values:\n");
 }
 
-/* ---- Instruction texts: what ../instruction_text.py reads in them ----------------------------------------------- */
+/* ---- Instruction texts, read as ../instruction_text.py reads them ----------------------------------------------- */
 
 /* Behind the quote that opens: what stands before the one that closes. */
 static bool quoted(Text *t, Text *inside, bool *is_escaped) {
@@ -641,7 +641,7 @@ static bool quoted(Text *t, Text *inside, bool *is_escaped) {
     return false;
 }
 
-/* An item that is not stored; false where it is not of the common form. */
+/* An item that is not stored; false if it is not of the common form. */
 static bool skipped(Text *t) {
     Text inside;
     bool is_escaped;
@@ -650,7 +650,7 @@ static bool skipped(Text *t) {
     return true;
 }
 
-/* An item that is a text, without the escapes that stand for themselves; false where it has others, or is empty. */
+/* An item that is a text, without the escapes that stand for themselves; false if it has others, or is empty. */
 static bool unescaped(Scanner *s, Text *t, int list, int64_t *id) {
     Text inside;
     bool is_escaped;
@@ -721,7 +721,7 @@ static bool is_closed(Bytes from, Bytes to) {
     return !depth && !braces;
 }
 
-/* What stands behind the operands; false where the rules of the common form do not tell. `from` is behind the bracket
+/* The text behind the operands; false if the rules of the common form do not apply. `from` is behind the bracket
    that opens the operands. */
 static bool behind_operands(Scanner *s, Text *t, Bytes from, bool is_custom_call, Metadata *m) {
     if (is_custom_call) {
@@ -768,7 +768,7 @@ static bool operands(Scanner *s, Text *t) {
     return false;
 }
 
-/* The first word, behind another one, that has a bracket behind it: nothing in a shape looks like that but `b(`. */
+/* The first word, behind another one, that has a bracket behind it: in a shape only `b(` looks like that. */
 static bool opcode(Text *t, Text *word) {
     for (bool is_first = true;; is_first = false) {
         if (!is_first && t->at < t->end && is_lower(*t->at)) {
@@ -786,7 +786,7 @@ static bool opcode(Text *t, Text *word) {
     }
 }
 
-/* Reads a text that is new in its dump: `%name = shape opcode(operands), …`, the cursor behind `%name = `. */
+/* Reads a text that is new in its dump: `%name = shape opcode(operands), …`; the cursor is behind `%name = `. */
 static bool instruction_text(Scanner *s, Text t, int64_t instruction_id) {
     Bytes shape_at = t.at;
     Text word;
@@ -836,7 +836,7 @@ static bool position_lines(Scanner *s, Text *t, int64_t value) {
 }
 
 enum { USES_EMPTY, USES_LISTED, USES_UNINITIALIZED };
-enum { NONE_FORM_EMPTY = 1, NONE_FORM_NONE = 2 }; /* how an empty list is printed: both are a dump that is refused */
+enum { NONE_FORM_EMPTY = 1, NONE_FORM_NONE = 2 }; /* how an empty list is printed: a dump with both is refused */
 
 static bool use_lines(Scanner *s, Text *t, int64_t value_id, int8_t *state, int8_t *none_form) {
     *state = USES_UNINITIALIZED;
@@ -866,8 +866,8 @@ static bool use_lines(Scanner *s, Text *t, int64_t value_id, int8_t *state, int8
     return true;
 }
 
-/* The line of an instruction. Where lines are glued, the head of the next value stands at its end: the last `<` opens
-   it, because a head holds only one; the last line ends where the section does. */
+/* The line of an instruction. If lines are glued, the head of the next value stands at its end: the last `<` opens
+   it, because a head holds only one; the last line ends with the section. */
 static bool instruction_line(Scanner *s, Text *t, int64_t row, bool is_glued, bool is_last, Head *next) {
     Bytes from = t->at, name_at, line_end = from < t->end ? memchr(from, '\n', (size_t)(t->end - from)) : NULL;
     int64_t name_bytes;
@@ -1070,8 +1070,8 @@ static bool branch(Text t) {
     return READS(&t, "\xe2\x94\x9c\xe2\x94\x80\xe2\x94\x80 ") || READS(&t, "\xe2\x94\x94\xe2\x94\x80\xe2\x94\x80 ");
 }
 
-/* The tree to the end of the file. Labels may hold line feeds and whole fake nodes: a line ends a node where its
-   `remaining` is right and behind it another node begins. */
+/* The tree, up to the end of the file. Labels may hold line feeds and whole fake nodes: a line ends a node if its
+   `remaining` is right and another node begins behind it. */
 static bool stack_trace(Scanner *s, Text *t, int64_t dump) {
     Bytes from = t->at, end = t->end, node;
     int64_t remaining, current, printed;
@@ -1176,7 +1176,7 @@ static int64_t neighbour(const Ranks *r, int64_t rank, bool is_before) {
     return -1;
 }
 
-/* Slices of one allocation: whether two share bytes in more than passing. */
+/* Slices of one allocation: whether two share bytes for more than an instant. */
 static bool is_overlapping(Scanner *s, Slice *slices, int64_t count, bool *answer) {
     Slice *ends = scratch(s, ENDS, count, sizeof *ends);
     int64_t *lows = scratch(s, LOWS, count, sizeof *lows), *highs = scratch(s, HIGHS, count, sizeof *highs);
@@ -1210,7 +1210,7 @@ static bool is_overlapping(Scanner *s, Slice *slices, int64_t count, bool *answe
     return true;
 }
 
-/* Whether the models can compare so much: MOST_SEGMENTS, MOST_MEETINGS there. */
+/* Whether the models can compare so much: see MOST_SEGMENTS and MOST_MEETINGS in overlap.py. */
 static bool has_few_segments(Scanner *s, const Slice *slices, int64_t count) {
     int64_t *borders = scratch(s, ENDS, count, 2 * sizeof *borders), distinct = 0, covered = 0;
     if (!borders) return false;
@@ -1230,12 +1230,12 @@ static bool has_few_segments(Scanner *s, const Slice *slices, int64_t count) {
 }
 
 static bool has_few_meetings(Scanner *s, const Slice *slices, int64_t count) {
-    if (count <= 4096) return true; /* of which the square is few enough */
+    if (count <= 4096) return true; /* the square of the count is small enough */
     int64_t *ends = scratch(s, ENDS, count, sizeof *ends), pairs = 0, starts = 0, at = 0, before = -1;
     if (!ends) return false;
     for (int64_t i = 0; i < count; i++) ends[i] = slices[i].end;
     qsort(ends, (size_t)count, sizeof *ends, by_number);
-    for (int64_t i = 0; i < count; i++) { /* slices stand by their starts */
+    for (int64_t i = 0; i < count; i++) { /* slices are sorted by their starts */
         if (ends[i] != before)
             for (before = ends[i], starts = 0; at < count && slices[at].start <= before; at++)
                 starts += slices[at].start == before;
@@ -1244,7 +1244,7 @@ static bool has_few_meetings(Scanner *s, const Slice *slices, int64_t count) {
     return pairs / 4096 < count || (pairs / 4096 == count && pairs % 4096 == 0);
 }
 
-/* Sets `has_strict_overlap` of the allocations of a dump; false where one is to be refused. */
+/* Sets `has_strict_overlap` of the allocations of a dump; false if the dump is to be refused. */
 static bool strict_overlaps(Scanner *s, int64_t first_allocation, int64_t first_value, int64_t first_range) {
     int64_t allocations = s->allocations.rows - first_allocation, values = s->hlo_values.rows, sum = 0;
     int64_t *starts = scratch(s, HEAD, allocations + 1, sizeof *starts);
@@ -1253,7 +1253,7 @@ static bool strict_overlaps(Scanner *s, int64_t first_allocation, int64_t first_
     for (int64_t i = 0; i <= allocations; i++) starts[i] = used[i] = 0;
     for (int64_t row = first_value; row < values; row++)
         starts[s->hlo_values.allocation_index[row]] += s->hlo_values.size_bytes[row] > 0;
-    for (int64_t i = 0; i <= allocations; i++) { /* one value shares its bytes with none */
+    for (int64_t i = 0; i <= allocations; i++) { /* a single value shares its bytes with no other */
         int64_t held = starts[i] > 1 ? starts[i] : 0;
         starts[i] = sum;
         sum += held;
@@ -1419,7 +1419,7 @@ static void release(void **cells) {
     *cells = NULL;
 }
 
-/* What is of use only while dumps are read. */
+/* Frees what is needed only while dumps are read. */
 static void release_tools(Scanner *s) {
     for (int i = 0; i < SCRATCHES; i++) release(&s->scratch[i].at);
     for (int i = 0; i < WORDS; i++) {
@@ -1440,7 +1440,7 @@ EXPORTED void scanner_end(Scanner *s) {
     free(s);
 }
 
-/* Returns NULL where there is no memory. */
+/* Returns NULL if there is no memory. */
 EXPORTED Scanner *scanner_begin(uint64_t seed, int64_t until_failure) {
     Scanner *s = calloc(1, sizeof *s);
     if (!s) return NULL;
@@ -1453,7 +1453,7 @@ EXPORTED Scanner *scanner_begin(uint64_t seed, int64_t until_failure) {
     return s;
 }
 
-/* Takes the dump back that was read last. */
+/* Takes back the dump that was read last. */
 EXPORTED void scanner_take_back(Scanner *s) {
     if (s->bits) return; /* all is finished, and the tables of words are gone */
     for (int i = 0; i < TABLE_COUNT; i++) counts(s, i)[0] = s->mark.rows[i];
@@ -1461,15 +1461,15 @@ EXPORTED void scanner_take_back(Scanner *s) {
     for (int i = FIRST_OF_A_DUMP; i < WORDS; i++) s->words[i].count = s->mark.words[i];
 }
 
-/* Reads one dump: `values` and `live` are NULL where it is one file. Returns 1 where it was taken, 0 where it is not
-   for this reader: then nothing of it is left. */
+/* Reads one dump: `values` and `live` are NULL if it is one file. Returns 1 if the dump was taken, and 0 if this reader
+   does not read it: then nothing of it is left. */
 EXPORTED int32_t scanner_read(Scanner *s, int64_t dump_id, Bytes first, int64_t first_bytes, Bytes values,
                               int64_t values_bytes, Bytes live, int64_t live_bytes) {
     if (s->bits || !first || first_bytes < 0 || values_bytes < 0 || live_bytes < 0 || !values != !live) return 0;
     if (!is_utf8(first, first_bytes)) return 0;
     if (values && (!is_utf8(values, values_bytes) || !is_utf8(live, live_bytes))) return 0;
     for (int i = 0; i < TABLE_COUNT; i++) s->mark.rows[i] = counts(s, i)[0];
-    s->words[WORDS_range_key].count = 0; /* nobody asks for those of another dump */
+    s->words[WORDS_range_key].count = 0; /* those of another dump are not needed */
     for (int i = FIRST_OF_A_DUMP; i < WORDS; i++) begin_words(&s->words[i]);
     for (int i = 0; i < WORDS; i++) s->mark.words[i] = s->words[i].count;
     Text none = {NULL, NULL}, in_values = values ? (Text){values, values + values_bytes} : none;
@@ -1491,7 +1491,7 @@ EXPORTED const char *scanner_words_name(int64_t number) {
     return number < 0 || number >= WORDS ? NULL : word_names[number];
 }
 
-/* The words of a list: `count` + 1 ends, which begin with 0, and the bytes; NULL for both where there are none. */
+/* The words of a list: `count` + 1 ends, which begin with 0, and the bytes; NULL for both if there are none. */
 EXPORTED const int64_t *scanner_words(const Scanner *s, int64_t number, int64_t *count, const uint8_t **data) {
     if (number < 0 || number >= WORDS) return NULL;
     *count = s->words[number].count;
@@ -1503,7 +1503,7 @@ static int64_t bytes_of_bits(const Column *column, int64_t rows) {
     return column->kind == KIND_Optional || column->kind == KIND_Word ? (rows + 63) / 64 * 8 : 0;
 }
 
-/* Where cells are absent, sets them to 0 and leaves their bit out; returns how many are. */
+/* Sets absent cells to 0 and leaves their bits unset; returns how many cells are absent. */
 static int64_t marked_absent(const Column *column, void *cells, int64_t rows, uint8_t *bits) {
     int64_t absent = 0;
     for (int64_t row = 0; row < rows; row++) {
@@ -1524,11 +1524,11 @@ static int64_t marked_absent(const Column *column, void *cells, int64_t rows, ui
 typedef struct {
     const void *cells;
     int64_t rows;
-    const uint8_t *bits; /* as Arrow has them; NULL where no cell is absent */
+    const uint8_t *bits; /* in Arrow's form; NULL if no cell is absent */
     int64_t absent;
 } Cells;
 
-/* Says where all columns are, in the order of their names; no dump may be read after that. 0 where there is no memory
+/* Returns where all columns are, in the order of their names; no dump may be read after that. 0 if there is no memory
    for the bits. */
 EXPORTED int32_t scanner_finish(Scanner *s, Cells *found_cells) {
     int64_t needed = 0;

@@ -1,4 +1,4 @@
-"""What Python sees of the scanner: it reads dumps one after the other, and then shows where their columns are."""
+"""The scanner as Python sees it: it reads dumps one after the other, and then says where their columns are."""
 
 import ctypes
 import os
@@ -12,7 +12,7 @@ KINDS = ("number", "optional", "word", "flag")
 
 
 class Words(NamedTuple):
-    """Distinct texts in memory: `count` + 1 ends of 8 bytes, of which the first is 0, and the UTF-8 that they cut."""
+    """Distinct texts in memory: `count` + 1 ends of 8 bytes, of which the first is 0, and the UTF-8 between them."""
 
     ends: int | None
     count: int
@@ -21,9 +21,9 @@ class Words(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """Where everything is that a scanner has read, by name: `table.column`, each with its kind, and lists of words.
+    """Where the columns are that a scanner has read, by name (`table.column`), each with its kind; and lists of words.
 
-    `owner` is the scanner, which must live as long as somebody looks there.
+    `owner` is the scanner, which must live as long as its columns are used.
     """
 
     owner: "Scanner"
@@ -35,10 +35,10 @@ class Scanner:
     """Reads dumps into the columns that `scan.c` declares."""
 
     def __init__(self, functions: ctypes.CDLL, until_failure: int = -1) -> None:
-        """`until_failure` is for tests: the allocation after this number of them fails; none if it is negative.
+        """`until_failure` is for tests: the allocation after so many fails; none fails if it is negative.
 
         Raises:
-            MemoryError: there is none.
+            MemoryError: there is no memory for the scanner.
         """
         self._functions = functions
         self._state = functions.scanner_begin(int.from_bytes(os.urandom(8), "little"), until_failure)
@@ -52,10 +52,10 @@ class Scanner:
             self._functions.scanner_end(self._state)
 
     def read(self, dump_id: int, files: Mapping[str, bytes]) -> bool:
-        """Read the files of a dump, given by role; False, and nothing of it is kept, where it is not for this reader.
+        """Read the files of a dump, given by role; return False, and keep nothing, if this reader does not take it.
 
         Raises:
-            ValueError: everything was finished, and its place would move.
+            ValueError: `finish` was called before: the columns would move.
         """
         if self._is_finished:
             raise ValueError("expected no dump after the columns were asked for, found one")
@@ -78,7 +78,7 @@ class Scanner:
         self._functions.scanner_take_back(self._state)
 
     def new_words(self, name: str, known: int) -> list[str]:
-        """Return the texts of a list behind the first `known` ones."""
+        """Return the texts of a list without the first `known` ones."""
         found = self._where(self._words.index(name))
         if found.count <= known:
             return []
@@ -89,10 +89,10 @@ class Scanner:
         ]
 
     def finish(self) -> Columns:
-        """Return where all that was read is; no more dumps can be read then.
+        """Return where the columns are; after that no dump can be read.
 
         Raises:
-            MemoryError: there is no more of it.
+            MemoryError: there is no memory for the bits of absent cells.
         """
         kind = ctypes.c_int64()
         kinds: dict[str, str] = {}
@@ -120,7 +120,7 @@ def _names(name_of: "ctypes._FuncPointer") -> list[str]:
 
 
 def new_scanner() -> Scanner | None:
-    """Return a scanner; None where the native reader is not built, is switched off, or has no memory."""
+    """Return a scanner; None if the native reader is not built, is switched off, or has no memory."""
     functions = library()
     try:
         return None if functions is None else Scanner(functions)

@@ -1,9 +1,9 @@
 """The addresses of the pages of a site: safe in every file system and URL, distinct, and the same next month.
 
-A word that is an address already stands for itself: small letters, digits, `-`, `_` and single dots between them. Any
-other, such as one with a capital letter (some file systems take it for the small one), markup or ten thousand
-characters, becomes what is left of it, a tilde and a hash of the whole word. No word that stands for itself has a
-tilde, so no two words share an address.
+A word that is already safe is its own address: small letters, digits, `-`, `_` and single dots between them. Any other
+word, such as one with a capital letter (some file systems do not distinguish it from a small one), markup or ten
+thousand characters, becomes its safe characters, a tilde and a hash of the whole word. Words that are their own
+addresses have no tilde, so no two words share an address.
 """
 
 import hashlib
@@ -15,16 +15,16 @@ from bufferhouse.redaction import redacted
 LONGEST = 60  # characters of a word that are kept
 _DIGITS = 12  # of the hash
 _PLAIN = re.compile(r"[a-z0-9](?:[a-z0-9_-]|\.(?=[a-z0-9_-]))*")
-# What Windows takes for a device, whatever follows behind a dot; and what pages of the site are called.
+# Names that Windows takes for a device, even with an ending; and the names of pages of the site.
 _DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?")
 _TAKEN = {"index", "any", "list"}
 
 
 @lru_cache(1 << 16)
 def slug(word: str) -> str:
-    """Return the part of an address that stands for a word; different words have different ones.
+    """Return the part of an address for a word; different words have different ones.
 
-    Of a word that holds a secret only the hash tells it.
+    For a word that holds a secret the part has only its hash.
     """
     shown = redacted(word)
     if (
@@ -51,7 +51,7 @@ def function_address(function_name: str) -> str:
 
 
 def program_address(program_id: int, run_name: str, compile_target: str | None) -> str:
-    """Return the address of a program in a run; `compile_target` tells those apart that one run has."""
+    """Return the address of a program in a run; `compile_target` distinguishes several in one run."""
     target = "" if compile_target is None else f"@{slug(compile_target)}"
     return f"programs/{program_id}/{slug(run_name)}{target}.html"
 

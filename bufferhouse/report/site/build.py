@@ -1,8 +1,8 @@
 """Build a site: which pages are to be made, in which order they appear, and what stays as it is.
 
-However a build ends, all links of the site work. Where a page is new, a page that says so is put there first, before
-anything leads to it; the figures of a page, and the scripts it needs, are there before the page; a page is replaced
-in one step. The manifest is written again and again, so that the next build goes on where a killed one stopped.
+All links of the site work, even if a build is killed. A placeholder is written at each new address before any page
+links to it; the figures of a page, and the scripts that it needs, are written before the page; a page is replaced
+in one step. The manifest is written every few seconds, so that the next build continues where a killed one stopped.
 """
 
 import time
@@ -22,7 +22,7 @@ _BETWEEN_MANIFESTS_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A page that was made: its address, its text, and the files beside it by their names below the root."""
+    """A page: its address, its text, and the files beside it by their names below the root."""
 
     address: str
     text: str
@@ -39,7 +39,7 @@ class Shelf(Protocol):
 
 
 class Builder:
-    """Writes pages into a target, and what they need before them."""
+    """Writes pages into a target, and before them the files that they need."""
 
     def __init__(self, target: Target, manifest: Manifest, shared: Shared, progress: Progress | None) -> None:
         self.target, self.manifest, self.shared = target, manifest, shared
@@ -51,7 +51,7 @@ class Builder:
         self._total = self._done = 0
 
     def build(self, shelves: Sequence[Shelf], inputs: str) -> Built:
-        """Bring the site up to date. The shelves are made in their order; the last one leads to all others."""
+        """Bring the site up to date. The shelves are made in their order; the last one links to all others."""
         known = {address: shown for address, (shown, _) in self.manifest.pages.items()}
         todo = [
             [address for address, shown in shelf.wanted.items() if known.get(address) != shown] for shelf in shelves
@@ -72,17 +72,17 @@ class Builder:
         unused = self._unused()
         self.manifest.assets = [name for name in self.manifest.assets if name not in unused]
         self._save()
-        self.target.remove(unused)  # last: a manifest that a killed build leaves names no file that is not there
+        self.target.remove(unused)  # last, so that the manifest of a killed build names no missing file
         return self.built
 
     def _unused(self) -> set[str]:
-        """Return the shared files that no page needs; none while pages of an earlier release say not what they need."""
+        """Return the shared files that no page needs; none if pages of an earlier release do not say what they need."""
         if not self.manifest.pages.keys() <= self.manifest.used.keys():
             return set()
         return set(self.manifest.assets) - {name for used in self.manifest.used.values() for name in used}
 
     def _hold_places(self, addresses: Sequence[str]) -> None:
-        """Put a page at each new address that says that it is being made; the index first, to which they lead."""
+        """Write a placeholder at each new address; the index first, because the others link to it."""
         new = [address for address in addresses if address not in self.manifest.pages]
         missing = self.target.missing(new)
         missing.sort(key=lambda address: address != INDEX)
@@ -104,7 +104,7 @@ class Builder:
             self._flush()
 
     def _flush(self) -> None:
-        """Write what is made: what pages share, then what lies beside them, then the pages."""
+        """Write the finished pages: first shared files, then the files beside pages, then the pages."""
         pending, self._pending, self._pending_bytes = self._pending, [], 0
         shared = [(name, data) for name, data in self.shared.files.items() if name not in self.manifest.assets]
         if pending:

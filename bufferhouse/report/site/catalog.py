@@ -39,7 +39,7 @@ _PARAMETERS = [Column("name", "parameter"), Column("default", "default"), Column
 class Catalog:
     """The pages of all tables, models and questions, and the picture of the models.
 
-    They depend on the release alone: `known` tells those that the site has already, and reading models takes a second.
+    They depend only on the release: pages in `known` are not made again, because reading models takes a second.
     """
 
     def __init__(self, shared: Shared, manifest: Manifest) -> None:
@@ -198,7 +198,7 @@ class Catalog:
 
 
 def _heads(rows: Sequence[Sequence[str]]) -> list[tuple[str, int]]:
-    """Return the name of each layer, and where its first column stands."""
+    """Return the name of each layer, and the place of its first column."""
     first: dict[str, int] = {}
     for i, row in enumerate(rows):
         first.setdefault(row[0].partition(".")[0], i * (_WIDTH + _GAP))
@@ -222,22 +222,22 @@ def _named(names: Sequence[str]) -> list[tuple[str, str]]:
 
 @cache
 def _lineage() -> Lineage:
-    """Return what traces columns; each is traced once."""
+    """Return the lineage, which traces each column once."""
     return Lineage(one for one in _described().values() if isinstance(one, Model))
 
 
 def _origin(lineage: Lineage, model: Model, column: str) -> str:
-    """Return the columns of raw that a column of a mart comes from; those of other models have their own marts."""
+    """Return the columns of raw from which a column of a mart comes; columns of other models are not traced."""
     return ", ".join(lineage.trace(model.name, column).leaves()) if model.layer == "marts" else ""
 
 
 def _arranged(reads: Mapping[str, Sequence[str]]) -> list[list[str]]:
-    """Return the names of each column from top to bottom: a layer, as deep as its models stand on each other."""
+    """Return the names in each column of the picture, from top to bottom; a layer has a column for each depth."""
     names = {*reads, *(table for tables in reads.values() for table in tables)}
     depth: dict[str, int] = {}
 
     def deep(name: str) -> int:
-        """Return how many models of its own layer a model stands on."""
+        """Return the length of the longest chain of models of its own layer that a model reads."""
         if name not in depth:
             own = [one for one in reads.get(name, ()) if one.partition(".")[0] == name.partition(".")[0]]
             depth[name] = 1 + max(map(deep, own)) if own else 0

@@ -1,4 +1,4 @@
-"""The figures of a page as the JSON beside it, and as a script where a page from the disk needs them; and lists."""
+"""The figures of a page as the JSON beside it, and as a script if a page from the disk needs them; pages of a list."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -23,9 +23,9 @@ def figures(address: str, about: Mapping[str, Any], answers: Mapping[str, Answer
 
 
 def script(address: str, name: str, found: Any) -> dict[str, bytes]:
-    """Return the script beside a page that hands `found` to the site's scripts under a name.
+    """Return the script beside a page that gives `found` to the site's scripts under a name.
 
-    From the disk a page can read no JSON.
+    A page that is opened from the disk cannot read JSON.
     """
     call = f"(globalThis.siteData ??= {{}})[{json.dumps(name)}] = {json_block(found)};\n"
     return {beside(address, "js"): call.encode()}
@@ -39,7 +39,7 @@ def list_page(
     section: Section,
     links: Sequence[tuple[str, str]] = (),
 ) -> Made:
-    """Return a page that has one table, whose records are its figures: they are called as the table is."""
+    """Return a page with one table, whose records are also its figures, under the name of the table."""
     text = page(
         "site_list.html", title, {}, frame=Frame(address, title, shared),
         heading=title, lines=lines, links=links, section=section,

@@ -67,7 +67,7 @@ class Functions:
         return fingerprint(code(), name, pages, runs)
 
     def _step(self, point: Point) -> str | None:
-        """Return the step that led to a point of a series, where it has a page."""
+        """Return the step that led to a point of a series, if it has a page."""
         before = self._numbered.get((*point.place, point.memory_space, point.run_number - 1))
         return self._inventory.step_of.get((before, point.run_id)) if before is not None else None
 
@@ -121,9 +121,9 @@ class Functions:
         }
 
     def _program(self, program_id: int, points: Sequence[Point]) -> Record:
-        """Return what the page lists of a program: its signature, and its pages in the order of the runs.
+        """Return what the page lists about a program: its signature, and its pages in the order of the runs.
 
-        Of the pages of one run each says its compile target, too.
+        If a run has several pages of it, each also says its compile target.
         """
         pages: dict[str, Point] = {}
         runs = self._inventory.run_of
@@ -140,7 +140,7 @@ class Functions:
 
 
 def _figure(point: Point) -> tuple:
-    """Return what one chart shows: the programs of a function, as one kind of device runs them, in a memory space."""
+    """Return the key of a chart: it shows the programs of a function on one kind of device, in one memory space."""
     return (*point[2:6], point.memory_space)
 
 
@@ -170,7 +170,7 @@ class FunctionList:
 
     def __init__(self, inventory: Inventory, shared: Shared) -> None:
         self._shared = shared
-        # A name stands for itself in most addresses; where it does not, the address is told.
+        # Most names are their own addresses; for the others the address is written.
         self._names = [
             [name, slug(name) if slug(name) != name else 0, *_sizes(inventory, points)]
             for name, points in inventory.functions.items()

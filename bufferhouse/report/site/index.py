@@ -1,4 +1,4 @@
-"""The index of a site: what moved lately, what is stale, what was refused, what the figures cover; and the search."""
+"""The index of a site: what moved recently, what is stale, what was refused, what the figures cover; and the search."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -63,7 +63,7 @@ _TRACKS = [
 
 
 class Index:
-    """The list of comparisons, the trends of the fleet, and the index that leads to all pages."""
+    """The list of comparisons, the trends of the fleet, and the index that links to all pages."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class Index:
 
     @cached_property
     def _ages(self) -> dict[int, int]:
-        """How many runs of its track are as new as a run, by run_id: 1 for the newest."""
+        """The place of each run among the runs of its track, by run_id: 1 for the newest."""
         tracks = self._inventory.tracks.values()
         return {run["run_id"]: age for runs in tracks for age, run in enumerate(reversed(runs), 1)}
 
@@ -209,9 +209,9 @@ def _kind(row: Record) -> str:
 
 
 def _most(movers: list[Record]) -> list[Record]:
-    """Return the movers that the index has, of what is new or gone fewer: regressions first.
+    """Return the movers that the index shows, with a lower limit for new and gone ones: regressions first.
 
-    Of one kind what is relevant stands before the rest, then the newest and the biggest.
+    Within a kind relevant movers come first, then the newest and the biggest.
     """
     order = sorted(
         movers,

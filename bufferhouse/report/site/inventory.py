@@ -1,4 +1,4 @@
-"""What a warehouse holds that a site has pages of: its runs, its series, the steps from run to run, the addresses."""
+"""What a site has pages about: the runs and series of a warehouse, the steps from run to run, and their addresses."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -51,7 +51,7 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A program in a run that has a page: its first run, or one in which its dump is another one than before.
+    """A program in a run that has a page: its first run, or a run in which its dump differs from that before.
 
     `before` is the compiled program before it in its series, None for the first; the address is that of the page.
     """
@@ -81,7 +81,7 @@ class Step:
 
 
 def _facts(run: Record) -> tuple:
-    """Return what pages say of a run, and when it was loaded last: facts beside its dumps may have come then."""
+    """Return what pages say about a run, and the time of its last load, which may have added facts beside its dumps."""
     return tuple(value for name, value in run.items() if name != "run_order")
 
 
@@ -89,9 +89,9 @@ def _facts(run: Record) -> tuple:
 class Inventory:
     """All runs and series of a warehouse. `kept` are addresses that a site already has, and keeps.
 
-    `targets` has, for each address of a program that names no compile target, the one whose page it is: who comes later
-    to a run takes no address over. `beside` has, by run and dump, a fingerprint of what a later load of any run may say
-    of a dump that is known.
+    `targets` has, for each address of a program without a compile target in it, the compile target of its page: a
+    program that comes later to a run does not take over an address. `beside` has, by run and dump, a fingerprint of
+    what a later load of any run may add to a known dump.
     """
 
     runs: list[Record]
@@ -116,7 +116,7 @@ class Inventory:
         kept: Iterable[str] = (),
         targets: Mapping[str, str | None] | None = None,
     ) -> "Inventory":
-        """Ask for all but the runs, which `site_runs` told: two statements, however many pages there are."""
+        """Read all except the runs, which are the answer of `site_runs`: two statements, for any number of pages."""
         points = [Point._make(row) for row in ask(con, "site_series").rows]
         beside: dict[RunId, dict[int, str]] = {}
         for run_id, dump_id, shown in ask(con, "site_beside").rows:
@@ -188,7 +188,7 @@ class Inventory:
 
     @cached_property
     def returns(self) -> set[tuple[RunId, RunId]]:
-        """The runs between which a program of a function became another one, with runs between that have none of it."""
+        """The pairs of runs between which a program of a function became another one; runs between have none of it."""
         found = set()
         for runs in self.tracks.values():
             seen: dict[str, tuple[int, RunId, set[int]]] = {}
@@ -205,7 +205,7 @@ class Inventory:
 
     @cached_property
     def past_steps(self) -> dict[str, Step]:
-        """The steps of earlier builds that are none any more: a run came between, say. Their pages stay."""
+        """The steps of earlier builds that no longer are steps, for example because a run came between. Pages stay."""
         slugs = {slug(run["run_name"]): run["run_id"] for run in self.runs}
         pairs = set()
         for address in self.kept:
@@ -220,20 +220,20 @@ class Inventory:
         return {step.key: address for address, step in (self.steps | self.past_steps).items()}
 
     def is_first(self, mover: Record, run: Record) -> bool:
-        """Return whether no run before has the program of a mover for its target, of the track and device of `run`."""
+        """Return whether no run before `run`, of its track and device, has the program of a mover for its target."""
         return min(self._orders(mover, mover["program_id"], run), default=run["run_order"]) >= run["run_order"]
 
     def goes_across(self, step: Step) -> bool:
-        """Return whether a step goes across runs of its track: they lack a program of it."""
+        """Return whether a step skips runs of its track, because they lack a program of it."""
         after = step.after
         track = self.tracks[after["platform"], after["track"], after["device_kind"]]
         return any(step.before["run_order"] < run["run_order"] < after["run_order"] for run in track)
 
     def is_told_before(self, mover: Record, step: Step) -> bool:
-        """Return whether steps between the runs of a step that goes across others say what moved.
+        """Return whether the steps between the runs of a step that skips others say what moved.
 
-        So it is where one of these runs has the program of a mover, and where the program is in one of the two runs
-        alone: it is new, or gone, in a step from run to run.
+        They do if one of the skipped runs has the program of a mover. They also do if only one of the two runs has the
+        program: then it is new, or gone, in a step from run to run.
         """
         first, last = step.before["run_order"], step.after["run_order"]
         programs = {mover["before_program_id"], mover["after_program_id"]}
@@ -265,11 +265,11 @@ class Inventory:
         return {step.address: step for step in found}
 
     def _find_pages(self) -> None:
-        """Give each program of each run its page: its own, or that of the run since which its dump is the same."""
+        """Give each program of each run its page: its own, or that of the first run with the same dump."""
         rows: dict[tuple, dict[int, Point]] = {}
         for point in self.points:
             of_run = rows.setdefault(point.place, {})
-            # The lowest memory space decides which dump stands for the run.
+            # The lowest memory space decides which dump represents the run.
             if point.run_id not in of_run or point.memory_space < of_run[point.run_id].memory_space:
                 of_run[point.run_id] = point
         own_of = self._own_addresses(rows)
@@ -286,7 +286,7 @@ class Inventory:
                 before = point
 
     def _own_addresses(self, rows: Mapping[tuple, Mapping[int, Point]]) -> dict[tuple, str]:
-        """Return the address of each compiled program: of those of one run all but one name their target."""
+        """Return the address of each compiled program: if a run has several, all but one name their target."""
         found: dict[tuple, str] = {}
         points = [point for of_run in rows.values() for point in of_run.values()]
         for (program_id, run_id), several in by(attrgetter("program_id", "run_id"), points).items():
@@ -306,7 +306,7 @@ def _target(point: Point) -> str:
     return target if point.platform in (None, target) else f"{point.platform}-{target}"
 
 
-# What of a point is a move when it changes: its bytes; another run or order is none.
+# The fields of a point whose change is a move: its bytes, and not its run or order.
 _moving = attrgetter(
     "program_id", "compile_target", "platform", "memory_space", "reserved_bytes", "occupied_peak_bytes",
     "layout_padding_bytes",

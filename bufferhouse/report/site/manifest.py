@@ -1,6 +1,6 @@
-"""What a site is made of: the fingerprint of what each page shows, kept in the site itself; and what a build did.
+"""The manifest of a site, which is a file of it: the fingerprint of what each page shows; and what a build did.
 
-It is known without what makes pages, which takes half a second to import.
+It is read without the modules that make pages, which take half a second to import.
 """
 
 import hashlib
@@ -36,9 +36,9 @@ class Built:
 class Manifest:
     """The pages of a site, by address: a fingerprint of what each shows, and one of its files.
 
-    `inputs` is the fingerprint of all that the last whole build was made from; empty while a build is under way, so
-    that the next one looks at each page. `assets` are the files that pages share, `used` says which of them each page
-    needs. `targets` has the compile target of each program whose address names none.
+    `inputs` is the fingerprint of everything from which the last complete build was made. It is empty during a build,
+    so that the build after a killed one checks each page. `assets` are the files that pages share, `used` says which of
+    them each page needs. `targets` has the compile target of each program whose address names none.
     """
 
     inputs: str = ""
@@ -56,7 +56,7 @@ class Manifest:
                 return cls()
             pages = {address: (shown, files) for address, (shown, files) in found["pages"].items()}
             assets = list(found["assets"])
-            # What is named here is written over or removed: a folder may be shared, and a file in it may be anybody's.
+            # Files named here are overwritten or removed: the folder may be shared, and hold files of others.
             if not (all(map(_is_inside, (*pages, *assets))) and all(name.startswith("assets/") for name in assets)):
                 return cls()
             used = {address: [assets[place] for place in places] for address, places in found.get("used", {}).items()}
@@ -65,7 +65,7 @@ class Manifest:
             return cls()
 
     def written(self) -> bytes:
-        """Return the file."""
+        """Return the bytes of the file."""
         assets = sorted(self.assets)
         places = {asset: place for place, asset in enumerate(assets)}
         found = {

@@ -1,4 +1,4 @@
-"""The pages of programs: one for each program and each run in which its dump is another one than before."""
+"""The pages of programs: one for each program and each run in which its dump differs from that before."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -25,11 +25,11 @@ from bufferhouse.report.text.figures import printable
 from bufferhouse.report.text.sections import Section
 from bufferhouse.whatif.space import read_spaces
 
-VALUES = 1_200  # in the page: as many as keep it below 300 KB; the figures beside it have more
+VALUES = 1_200  # in the page, so that it stays below 300 KB; the figures beside it have more
 OWNERS = 300
 SMALL_BYTES = 1024  # a memory space below is folded
 _BATCH = 400  # dumps that are asked for at once
-# What a reader looks for first stands where it is never cut off.
+# The columns that a reader looks for first, where a narrow screen does not cut them off.
 _FIRST = ("value_name", "owned_bytes", "op_name", "source_place")
 _EMBEDDED = (
     "program_capacity",
@@ -59,7 +59,7 @@ class Programs:
         self.wanted = {address: self._shows(one) for address, one in inventory.compiled.items()}
 
     def make(self, addresses: Sequence[str]) -> Iterator[Made]:
-        """Yield the pages, some hundred asked for at once."""
+        """Yield the pages; some hundred are read at once."""
         for first in range(0, len(addresses), _BATCH):
             compiled = [self._inventory.compiled[address] for address in addresses[first : first + _BATCH]]
             asked = asked_of(self._con, list({one.point.dump_id for one in compiled}))
@@ -75,16 +75,16 @@ class Programs:
                 yield self._page(one, asked[point.dump_id] | savings | truth, place)
 
     def _shows(self, one: Compiled) -> str:
-        """Return the fingerprint of a page: dumps never change, so what it is made of is known by their ids."""
+        """Return the fingerprint of a page: dumps never change, so their ids identify its content."""
         point, run = one.point, self._inventory.run_of[one.point.run_id]
-        # What lies beside a dump that is known already may come with a later load, and a message with none of a dump.
+        # Files beside a known dump may come with a later load, and messages with a load without dumps.
         facts = [run[name] for name in (*_SAID, "loaded_at", "fingerprint")]
         facts.append(self._inventory.beside.get(point.run_id, {}).get(point.dump_id))
         counts = point.variant_count, point.dump_count
         return fingerprint(code(), self._source_url, point[:6], point.dump_id, counts, facts, self._links(one))
 
     def _links(self, one: Compiled) -> list[tuple[str, str]]:
-        """Return where the page leads to: the run, all runs of the program, the step that led here, the page before."""
+        """Return the links of the page: the run, all runs of the program, the step that led here, the page before."""
         inventory, point = self._inventory, one.point
         run = inventory.run_of[point.run_id]["run_name"]
         links = [
@@ -111,7 +111,7 @@ class Programs:
 
     def _text(self, one: Compiled, program: Program, cut: dict[str, Answer]) -> str:
         spaces = [_shown(program, space) for space in program.spaces]
-        # The largest first: what matters is seen without scrolling.
+        # The largest first, so that it is seen without scrolling.
         spaces.sort(key=lambda space: (-space["facts"]["reserved_bytes"], space["memory_space"]))
         embedded = {name: answer for name, answer in cut.items() if name in (*_EMBEDDED, *_EDITED)}
         if any(space["peak"] and space["peak"].source for space in spaces):
@@ -146,7 +146,7 @@ class Programs:
         )
 
     def _with_sources(self, answers: dict[str, Answer], git_revision: str | None) -> dict[str, Answer]:
-        """Return the answers with the addresses of source lines, where the configuration says where these are."""
+        """Return the answers with the addresses of source lines, if `report.source_url` is configured."""
         link = source_links(self._source_url, git_revision)
         if not self._source_url:
             return answers
@@ -163,7 +163,7 @@ class Programs:
 
 
 def _cut(answers: dict[str, Answer]) -> dict[str, Answer]:
-    """Return the answers as far as the page shows them: the values with the largest areas, the largest owners."""
+    """Return the part of the answers that the page shows: the values with the largest areas, the largest owners."""
     drawn, peak, spaces = answers["program_map"], answers["program_peak"], answers["program_map_spaces"]
     if len(drawn.rows) <= VALUES and len(peak.rows) <= OWNERS:
         return answers
@@ -211,6 +211,6 @@ def _shown(program: Program, space: Space) -> Record:
 
 
 def _ordered(section: Section) -> Section:
-    """Return the table of the peak with the columns that people look for first; whole, where the page has all rows."""
+    """Return the table of the peak with the most wanted columns first; `source` is empty if the page has all rows."""
     columns = sorted(section.columns, key=lambda column: (*_FIRST, column.name).index(column.name))
     return replace(section, columns=columns, **({"source": ""} if len(section.records) <= FIRST_ROWS_IN_SITE else {}))

@@ -20,7 +20,7 @@ _WHAT = {
 
 
 class Pruned:
-    """The pages that a site had and has no more: addresses stay, and the figures stay beside them."""
+    """Replacements of pages that a site no longer has: their addresses stay, and so do the figures beside them."""
 
     def __init__(self, shared: Shared, manifest: Manifest, wanted: set[str]) -> None:
         self._shared = shared

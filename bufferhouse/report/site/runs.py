@@ -54,7 +54,7 @@ class Runs:
         self.wanted = {address: self._shows(run) for address, run in self._of_address.items()}
 
     def make(self, addresses: Sequence[str]) -> Iterator[Made]:
-        """Yield the pages, some dozens asked for at once."""
+        """Yield the pages; some dozens are read at once."""
         for first in range(0, len(addresses), _BATCH):
             runs = [self._of_address[address] for address in addresses[first : first + _BATCH]]
             asked = asked_of(self._con, [run["run_id"] for run in runs])
@@ -87,7 +87,7 @@ class Runs:
 
 
 def steps_before(inventory: Inventory) -> dict[int, tuple[str, str]]:
-    """Return, by run_id, the name of the run before and the address of their comparison, where anything moved."""
+    """Return, by run_id, the name of the run before and the address of their comparison, if anything moved."""
     found = {}
     for runs in inventory.tracks.values():
         for before, after in pairwise(runs):

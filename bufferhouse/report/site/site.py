@@ -1,4 +1,4 @@
-"""The whole site of a warehouse: what it is made of, and in which order."""
+"""The whole site of a warehouse: its parts, and the order in which they are made."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What a site shows besides the warehouse.
+    """What a site shows beside the warehouse.
 
     `source_url` is the pattern of the addresses of source lines, `accepted` are the entries of the accept file,
-    `stale` the sentences about sources that bring nothing.
+    `stale` the sentences about sources that bring nothing new.
     """
 
     source_url: str | None = None
@@ -47,7 +47,7 @@ class Wishes:
 
 
 def _stale(con: duckdb.DuckDBPyConnection, conf: Config) -> Iterator[str]:
-    """Yield a sentence for each source that brings nothing; it says since when, which stays the same for days."""
+    """Yield a sentence for each stale source; it says since when, and not for how long, so that it stays the same."""
     from bufferhouse.ingest.freshness import freshness, is_stale, stale_after  # the whole pipeline comes with it
 
     now = datetime.now(UTC)
@@ -105,7 +105,7 @@ def build_from(
         inputs = fingerprint(code(), wishes, runs)
         if manifest.inputs == inputs:
             return Built(page_count=len(manifest.pages), is_new=False)
-        # Who has nothing to make need not import what makes charts.
+        # Imported only if there is something to make: these modules import the charts.
         from bufferhouse.report.html.frame import Shared
         from bufferhouse.report.site.build import Builder
         from bufferhouse.report.site.catalog import Catalog

@@ -1,13 +1,13 @@
-"""Where source lines are to be seen: the pattern `report.source_url` of the configuration."""
+"""The addresses of source lines, by the pattern `report.source_url` of the configuration."""
 
 from collections.abc import Callable
 from urllib.parse import quote
 
 
 def source_links(pattern: str | None, git_revision: str | None) -> Callable[[str | None, int | None], str | None]:
-    """Return a function from file and line to an address; to None where something that the pattern needs is not known.
+    """Return a function from file and line to an address, or to None if a value that the pattern needs is not known.
 
-    What stands in the address is quoted: a file name can lead nowhere else.
+    Values are quoted in the address, so that no file name can lead to another host.
     """
     if not pattern or ("{git_revision}" in pattern and not git_revision):
         return lambda file, line: None

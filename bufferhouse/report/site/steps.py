@@ -30,11 +30,11 @@ MOVER = (
     "before_program_name", "after_program_id",
 )  # fmt: skip
 _MOVERS = "movers.json"
-_IDS = ("program_id", "before_program_id", "after_program_id")  # texts in a file: beyond what JavaScript counts
+_IDS = ("program_id", "before_program_id", "after_program_id")  # text in a file: too large for numbers of JavaScript
 
 
 class Steps:
-    """The pages of the steps of an inventory; what moved in each is kept beside its page, for later builds."""
+    """The pages of the steps of an inventory; the movers of each are kept beside its page, for later builds."""
 
     def __init__(
         self,
@@ -56,8 +56,8 @@ class Steps:
     def movers(self, address: str) -> list[Record]:
         """Return what moved in a step whose page was made, the biggest first: records with the columns of `MOVER`.
 
-        A program that an earlier run of the track had is back, not new: its step from that run says what moved, and
-        nothing of the programs that runs between have. So it is with one that its function had another one of.
+        A program that an earlier run of the track had is back, and not new: its step from that run says what moved, and
+        leaves out programs that runs between have. The same holds if another one of its function became it.
         """
         step, became = self._steps[address], self._became(self._steps[address].after)
         rows = [
@@ -65,7 +65,7 @@ class Steps:
             for row in self._movers[address]
             if row["status"] != "new" or (self._inventory.is_first(row, step.after) and row["program_id"] not in became)
         ]
-        # Nothing counts a past step: its page of triage stays as it is.
+        # Past steps are not counted: their pages of triage stay as they are.
         if address in self._inventory.past_steps or not self._inventory.goes_across(step):
             return rows
         return [row for row in rows if not self._inventory.is_told_before(row, step)]
@@ -86,7 +86,7 @@ class Steps:
         return fingerprint(code(), self._source_url, step.shown, pages)
 
     def _read(self, target: Target, address: str) -> bool:
-        """Take what moved in a step from the site; return whether it is there."""
+        """Read what moved in a step from the site; return whether it is there."""
         try:
             found = json.loads(target.read(beside(address, _MOVERS)) or b"")
             movers = [dict(zip(found["columns"], row, strict=True)) for row in found["rows"]]
@@ -97,7 +97,7 @@ class Steps:
 
     def _page(self, step: Step) -> Made:
         comparison = comparison_of(self._con, *step.key)
-        # A run that comes later may have its place before them: nothing else of these pages would change.
+        # The order of runs may change when a run comes that is older: nothing else on these pages would change.
         comparison.answers["compare_runs"] = comparison.answers["compare_runs"].without("run_order")
         comparison.answers["compare_programs"] = self._with_pages(step, comparison)
         comparison.answers["compare_causes"] = self._with_sources(step, comparison)
@@ -109,17 +109,17 @@ class Steps:
             (f"Run {printable(run['run_name'], 60)}", run_address(run["run_name"])) for run in (step.before, step.after)
         ]
         links.append(("Compare other runs", "compare/any.html"))
-        # When they were loaded says nothing about the comparison.
+        # The times of loads do not belong to the comparison.
         answers = comparison.answers | {"compare_runs": comparison.answers["compare_runs"].without("loaded_at")}
         text = compare_page(comparison, frame, links)
-        # What has the same dump in both runs would be most of the figures, and says nothing.
+        # Programs with the same dump in both runs would be most of the figures, and did not move.
         others = Answer.of([row for row in comparison.programs if not row["has_same_content"]])
         about = {"metric": comparison.metric, "notes": notes(comparison)}
         files = figures(step.address, about, answers | {"compare_programs": others})
         return Made(step.address, text, {**files, beside(step.address, _MOVERS): json_block(told).encode()})
 
     def _with_pages(self, step: Step, comparison: Comparison) -> Answer:
-        """Return the programs, each with the address of its page after the step, or before it where it is gone."""
+        """Return the programs, each with the address of its page after the step, or before it if it is gone."""
         pages: dict[tuple, str] = {}
         for run_id in step.key:  # the run after wins
             pages |= self._inventory.pages_in(run_id)

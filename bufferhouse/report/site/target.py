@@ -1,4 +1,4 @@
-"""Where a site lies: a folder, or a prefix of a bucket. A file appears there whole or not at all."""
+"""The place of a site: a folder, or a prefix of a bucket. A file appears there whole or not at all."""
 
 import fcntl
 import os
@@ -42,10 +42,10 @@ class Folder:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep other builds out of the folder until the end, however that comes.
+        """Keep other builds out of the folder until the context or the process ends.
 
         Raises:
-            UsageError: another one is under way, or the folder cannot be made.
+            UsageError: another build is running, or the folder cannot be made.
         """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -64,7 +64,11 @@ class Folder:
             os.close(folder)
 
     def read(self, name: str) -> bytes | None:
-        """Return a file, None where there is none."""
+        """Return the bytes of a file, None if there is none.
+
+        Raises:
+            UsageError: it cannot be read.
+        """
         try:
             return (self.path / name).read_bytes()
         except FileNotFoundError:
@@ -90,7 +94,7 @@ class Folder:
                 raise unwritable(f"the site cannot be written to {place}", error) from None
 
     def remove(self, names: Iterable[str]) -> None:
-        """Remove files, there or not.
+        """Remove files, whether they exist or not.
 
         Raises:
             UsageError: one cannot be removed.
@@ -103,7 +107,7 @@ class Folder:
                 raise unwritable(f"the site cannot be written to {place}", error) from None
 
     def tidy(self) -> None:
-        """Remove what a killed build left half written."""
+        """Remove half-written files of a killed build."""
         for path in self.path.rglob(".*.new"):
             if _HALF.fullmatch(path.name):
                 path.unlink(missing_ok=True)
@@ -134,7 +138,7 @@ class Bucket:
         yield
 
     def read(self, name: str) -> bytes | None:
-        """Return an object, None where there is none."""
+        """Return the bytes of an object, None if there is none."""
         return self._store.get(name)
 
     def write(self, files: Files) -> None:
@@ -149,7 +153,7 @@ class Bucket:
                 done.result()
 
     def remove(self, names: Iterable[str]) -> None:
-        """Remove objects, there or not.
+        """Remove objects, whether they exist or not.
 
         Raises:
             UsageError, SourceUnavailable: as `bufferhouse.sources.s3.Store.remove`.

@@ -1,6 +1,6 @@
-"""Triage: for each upgrade what grew, why, and in which state that is: new, accepted or fixed.
+"""Triage: for each upgrade what grew, why, and in which state: new, accepted or fixed.
 
-An *upgrade* is a step between two compilers; other steps are taken together by day, track and device.
+An *upgrade* is a step between two compilers; other steps are grouped by day, track and device.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -102,7 +102,7 @@ class Triage:
         self.upgrades = upgrades(inventory.steps)
         past = upgrades(inventory.past_steps)
         self._past = {address: one for address, one in past.items() if address not in self.upgrades}
-        # The state of an old change depends on the newest run: each build looks, and makes what differs.
+        # The state of an old change depends on the newest run, so each build checks all pages.
         self.wanted = dict.fromkeys([*self.upgrades, *self._past, LIST], inputs)
 
     def make(self, addresses: Sequence[str]) -> Iterator[Made]:
@@ -124,7 +124,7 @@ class Triage:
         yield list_page(LIST, "Triage", self._shared, lines, Section("", (), _LISTED, listed, "upgrades"))
 
     def movers(self, upgrade: Upgrade) -> list[Record]:
-        """Return what changed in an upgrade, in the order in which one would work through it."""
+        """Return what changed in an upgrade, in the order in which to work through it."""
         rows = [
             self._judged(step, row)
             for step in upgrade.steps
@@ -198,7 +198,7 @@ class Triage:
 
 
 def _covers(entry: Accepted, row: Record) -> bool:
-    """Return whether an entry of the accept file is about a mover, as it is for the gate, and allows what it takes."""
+    """Return whether an entry of the accept file is about a mover, by the rules of the gate, and allows its bytes."""
     names = {row["program_name"], row["before_program_name"], str(row["program_id"]), str(row["before_program_id"])}
     return (
         entry.program in names and entry.memory_space == row["memory_space"] and row["after_bytes"] <= entry.up_to_bytes
@@ -218,7 +218,7 @@ def _summary(one: Upgrade, movers: Sequence[Record]) -> Record:
 
 
 def _others(steps: Steps, one: Upgrade) -> str:
-    """Return the sentence about programs that are new or gone: they are no growth of anything."""
+    """Return the sentence about programs that are new or gone, which do not count as growth."""
     rows = [row for step in one.steps for row in steps.movers(step.address)]
     counts = [(status, sum(row["status"] == status for row in rows)) for status in ("new", "gone")]
     said = [f"{counted(count, 'program')} {status}" for status, count in counts if count]

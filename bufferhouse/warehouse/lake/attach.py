@@ -1,4 +1,4 @@
-"""Open a lake: attach its catalog, make it where there is none, and refuse one of another version."""
+"""Open a lake: attach its catalog, and make the lake if the catalog has none."""
 
 import os
 from collections.abc import Iterator
@@ -17,10 +17,10 @@ from bufferhouse.warehouse.lake import extensions
 
 LAKE = "bufferhouse_lake"  # the database of a lake in its connection
 _PAUSE_SECONDS = 0.1
-_TRIAL, _TRIAL_BYTES = "bufferhouse-trial", b"Nobody needs this file.\n"  # written where a new lake goes, and removed
+_TRIAL, _TRIAL_BYTES = "bufferhouse-trial", b"Nobody needs this file.\n"  # written below a new data path, and removed
 _OF_DUCKLAKE, _ROWS = "ducklake-", ".parquet"  # how the names of its files begin and end
 _MODELS = "meta/models"  # where DuckLake puts those of one of its tables
-# Appends of several writers are tried again by DuckLake itself: about a minute in all.
+# DuckLake itself tries appends of several writers again, for about a minute in all.
 _SETTINGS = {"ducklake_max_retry_count": 40, "ducklake_retry_wait_ms": 50, "ducklake_retry_backoff": 1.15}
 
 
@@ -33,7 +33,7 @@ def _data_path(con: duckdb.DuckDBPyConnection, address: LakeAddress) -> str:
     [(found,)] = con.execute(
         f"SELECT value FROM __ducklake_metadata_{LAKE}.ducklake_metadata WHERE key = 'data_path' AND scope IS NULL"
     ).fetchall()
-    # A folder has several names; of a URL this takes the slashes away.
+    # A folder may have several names; in a URL this removes slashes.
     if address.is_path_asked and os.path.realpath(found) != os.path.realpath(address.data_path):
         raise UsageError(
             f"--data-path {address.data_path}: {address} has its files at {found}, for good; leave --data-path out, "
@@ -58,14 +58,14 @@ def snapshot_of(con: duckdb.DuckDBPyConnection) -> int:
 
 
 def open_lake(address: LakeAddress, *, read_only: bool, wait: float = 0.0) -> duckdb.DuckDBPyConnection:
-    """Return a connection whose database is the lake; one to read keeps to the snapshot of this moment.
+    """Return a connection whose database is the lake; a reader stays at the newest snapshot of this moment.
 
     Raises:
         NoLake: there is none at the address.
-        UsageError: the extensions are not installed, PostgreSQL lets nobody in, there are no keys of its bucket, or its
-            files are not where the call says.
+        UsageError: the extensions are not installed, PostgreSQL refuses the role or password, there are no keys for the
+            bucket, or the files are not where the call says.
         WarehouseInUse: the catalog does not answer, or another process has the catalog file open, for `wait` seconds.
-        WarehouseError: the catalog refuses, or is none.
+        WarehouseError: the catalog refuses, or is no catalog.
     """
     if not address.is_postgres and not _is_rolled_back(address, 0.0 if read_only else wait) and not read_only:
         raise WarehouseInUse(f"{address} is open in another process; try again later")
@@ -119,18 +119,18 @@ def _is_rolled_back(address: LakeAddress, wait: float) -> bool:
 
 
 def clear_away(con: duckdb.DuckDBPyConnection) -> None:
-    """Clear away what a try before has left that broke off with the catalog: the batch, which may still be in use."""
+    """Detach the batch that an earlier attempt left, which lost its catalog; it may still be the database in use."""
     from bufferhouse.warehouse.batch_catalog import CATALOG  # and with it Polars, which a reader does without
 
     con.execute(f"USE {LAKE}; DETACH DATABASE IF EXISTS {CATALOG}")
 
 
 def make_lake(address: LakeAddress, *, wait: float = 0.0) -> None:
-    """Make the tables of DuckLake itself in a catalog that has none; the lake is empty then.
+    """Make the tables of DuckLake itself in a catalog that has none; the new lake is empty.
 
     Raises:
-        UsageError: there is no place for its files, it cannot be written to, or others have rows there.
-        SourceUnavailable, WarehouseFull: its place does not answer, or is full.
+        UsageError: no data path is given, nobody can write there, or others have rows there.
+        SourceUnavailable, WarehouseFull: the data path does not answer, or is full.
         WarehouseInUse, WarehouseError: as `open_lake`.
     """
     data_path = address.data_path
@@ -146,12 +146,12 @@ def make_lake(address: LakeAddress, *, wait: float = 0.0) -> None:
         _load_catalog(con, address)
         _open_bucket(con, data_path)
         _prove_unused(data_path)
-        _prove_writable(data_path)  # the catalog keeps the path for good
+        _prove_writable(data_path)  # the path in a catalog cannot be changed later
         was_there = not address.is_postgres and address.file.exists()
         try:
             _attach(con, address, [f"DATA_PATH {quoted(data_path)}"], wait, is_new=True)
         except WarehouseFull:
-            # DuckDB opens no file that was cut short within its headers, and nobody has anything in it.
+            # DuckDB cannot open a file that was cut short within its headers, and such a file holds no data.
             with suppress(FileNotFoundError):
                 if not address.is_postgres and not was_there and address.file.stat().st_size < HEADER_BYTES:
                     address.file.unlink()
@@ -162,7 +162,7 @@ def _prove_writable(data_path: str) -> None:
     """Write a file below a data path, and remove it.
 
     Raises:
-        UsageError, SourceUnavailable, WarehouseFull: it cannot be written; no folder is left that was not there.
+        UsageError, SourceUnavailable, WarehouseFull: it cannot be written; folders that were made are removed again.
     """
     if "://" in data_path:
         from bufferhouse.sources.s3 import Store
@@ -190,12 +190,13 @@ def _prove_writable(data_path: str) -> None:
 
 
 def _prove_unused(data_path: str) -> None:
-    """Refuse a data path below which there are Parquet files, such as those of another lake, or that lies below one.
+    """Refuse a data path with Parquet files below it, such as those of another lake, or that is below another lake's.
 
-    DuckLake removes what it does not know there when it is compacted (`ducklake_delete_orphaned_files`).
+    When a lake is compacted, DuckLake removes files below its data path that it does not know
+    (`ducklake_delete_orphaned_files`).
 
     Raises:
-        UsageError: there is one.
+        UsageError: the path is refused.
         SourceUnavailable: the bucket does not answer.
     """
     for above in _above(data_path):
@@ -220,7 +221,7 @@ def _prove_unused(data_path: str) -> None:
 
 
 def _above(data_path: str) -> Iterator[str]:
-    """Yield the folders or prefixes that a data path lies below, each with a slash behind it."""
+    """Yield the folders or prefixes above a data path, each with a slash behind it."""
     if "://" not in data_path:
         yield from (os.path.join(path, "") for path in Path(os.path.realpath(data_path)).parents)
         return
@@ -229,9 +230,9 @@ def _above(data_path: str) -> Iterator[str]:
 
 
 def _has_lake(data_path: str) -> bool:
-    """Return whether a lake has its files there: whatever is in it, `meta.models` has more rows than lie in a catalog.
+    """Return whether a lake has its files there: every lake has files of `meta.models`, too many rows for its catalog.
 
-    Others may have files there, any number of them: nothing else is looked at.
+    Only these files are looked for, because a folder may hold any number of other files.
     """
     if "://" in data_path:
         from bufferhouse.sources.s3 import Store
@@ -239,7 +240,7 @@ def _has_lake(data_path: str) -> bool:
         with suppress(UsageError):  # keys may be for what lies below alone
             return Store(f"{data_path}{_MODELS}").any_name(_ROWS, _OF_DUCKLAKE) is not None
         return False
-    with suppress(OSError):  # this user may not look there
+    with suppress(OSError):  # this user may not list the folder
         return any(Path(data_path, _MODELS).glob(f"{_OF_DUCKLAKE}*{_ROWS}"))
     return False
 
@@ -264,7 +265,7 @@ def _attach(
                 con.execute(f"USE {LAKE}")
             return
         except duckdb.Error as error:
-            # What the server said, without the connection string that stands before it.
+            # The server's words, without the connection string before them.
             reason = faults.reason(str(error).rpartition(" failed: ")[2])
             if faults.is_no_lake(error):
                 raise NoLake(address) from None
@@ -290,7 +291,7 @@ def _attach_once(con: duckdb.DuckDBPyConnection, statement: str) -> None:
     except duckdb.Error as error:
         if not faults.wants_buckets(error):
             raise
-        extensions.load(con, "httpfs")  # most of a tenth of a second, which a lake in a folder does without
+        extensions.load(con, "httpfs")  # takes most of a tenth of a second, and a lake in a folder does not need it
         con.execute(statement)
 
 

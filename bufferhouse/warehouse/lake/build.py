@@ -1,16 +1,16 @@
 """Bring the models of a lake up to date while others load into it.
 
-A new or changed incremental model is computed beside the one that is there, a load at a time, in the same way as a load
-computes it; which loads a table has is kept in `appended.model_loads`, so that a worker that takes over goes on from
-there. When it has them all, one transaction puts the new models in the place of the old: readers see the old ones or
-the new ones, each with all of its rows. Meanwhile loads go on with the old ones.
+A new or changed incremental model is computed beside the existing one, a load at a time, in the same way as a load
+computes it. `appended.model_loads` says which loads a table has, so that a worker that takes over continues from there.
+When the table has all loads, one transaction replaces the old models by the new ones: readers see either the old ones
+or the new ones, each with all of its rows. Meanwhile loads continue with the old ones.
 
-What keeps that right is DuckLake's own look at what other transactions did, and nothing that ends with a session:
+This is correct because DuckLake checks what other transactions did; nothing depends on a session:
 
-- a load adds to `appended.model_loads`. That transaction alters it and deletes from it: of the two the one that commits
-  last fails, and is done anew;
-- whoever builds models, or fills them for loads of before, writes the row of the models in `meta.settings`: of two that
-  do, one fails.
+- a load adds to `appended.model_loads`. The transaction that replaces models alters that table and deletes from it: of
+  the two, the one that commits last fails and is repeated;
+- a worker that builds models, or fills them for earlier loads, writes the row of the models in `meta.settings`: of two
+  such workers one fails.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -42,12 +42,12 @@ _PATTERN = "bufferhouse_pattern"
 def build_lake(
     lake: Warehouse, directory: Path = MODELS, *, force: bool = False, progress: Progress | None = None
 ) -> list[str]:
-    """Build what changed, and compute stored models for loads that they have not; return what was built.
+    """Build changed models, and compute stored models for loads that they lack; return the names of what was built.
 
-    Where other workers commit, too, it is this one's turn while the new models take the place of the old.
+    If other workers commit, too, this worker holds the turn to commit while the new models replace the old ones.
 
     Raises:
-        WarehouseBusy: another worker is at it, and there are models to go on with until it is done.
+        WarehouseBusy: another worker builds models; loads can use the old ones until it is done.
         ModelError, duckdb.Error: as `models.build.build`.
     """
     con = lake.con
@@ -67,7 +67,7 @@ def build_lake(
                 _drop_others(con, ())
                 _fill(lake, known, deep, stored, progress)
                 break
-            except duckdb.TransactionException:  # what another worker did came between: it goes on from there
+            except duckdb.TransactionException:  # another worker committed something in between: continue from there
                 if not tries_left:
                     raise
     return built
@@ -84,7 +84,7 @@ def _rebuild(
     """Compute changed stored models beside the existing ones, and then replace these.
 
     Raises:
-        duckdb.TransactionException: a load came between, or another worker that builds.
+        duckdb.TransactionException: a load was committed in between, or another worker built models.
     """
     con = lake.con
     steps = build.steps_to(con, known, force=force)
@@ -92,12 +92,12 @@ def _rebuild(
     ready = {name: table_beside(name, deep[name]) for name in sorted(changed)} if _has_dumps(con) else {}
     _drop_others(con, ready.values())
     if ready:
-        build.make_schemas(con)  # not there where dumps came before any models
+        build.make_schemas(con)  # they are missing if dumps came before any models
     _fill(lake, known, deep, ready, progress)  # it may take hours, and nobody waits
     with _pattern(con, directory) as pattern, lake.turn():
-        _fill(lake, known, deep, ready, progress)  # what came meanwhile; no more comes while it is our turn
+        _fill(lake, known, deep, ready, progress)  # loads that came meanwhile; no more come during our turn
         with transaction(con):
-            # A turn, and a lock, may have ended unseen, with the session that had it.
+            # The turn and the lock may have ended unnoticed, with the session that held them.
             if not force and build.is_current(con, directory):
                 raise duckdb.TransactionException("another worker came first")
             if ready.keys() != (changed if _has_dumps(con) else set()) or _missing(con, deep, ready):
@@ -110,21 +110,21 @@ def _rebuild(
 @contextmanager
 def _pattern(con: duckdb.DuckDBPyConnection, directory: Path) -> Iterator[str]:
     """Attach a database in memory with the models of `directory`, and no rows; yield its name."""
-    # One of a build that broke off may still be there.
+    # A stopped build may have left one.
     con.execute(f"ATTACH OR REPLACE ':memory:' AS {_PATTERN}; USE {_PATTERN}")
     try:
-        fill_from_blank(blank(build_models=directory == MODELS), con)  # or all is made from nothing
+        fill_from_blank(blank(build_models=directory == MODELS), con)  # if not possible, the next lines make everything
         migrate(con)
         build.build(con, directory)
         con.execute(f"USE {LAKE}")
         yield _PATTERN
     finally:
-        with suppress(duckdb.Error):  # of a connection that is lost: what was raised says why
+        with suppress(duckdb.Error):  # the connection is lost: the first error says why
             con.execute(f"USE {LAKE}; DETACH {_PATTERN}")
 
 
 def _note_place(con: duckdb.DuckDBPyConnection, names: list[str], ready: Mapping[str, str]) -> None:
-    """Note which loads the models have that took the place of others, and let no load commit that read the others."""
+    """Note which loads the new models have, and make loads fail that were computed with the old models."""
     con.execute(f"COMMENT ON TABLE {MODEL_LOADS.name} IS '{MODEL_LOADS.comment}'")
     con.execute(f"DELETE FROM {MODEL_LOADS.name} WHERE list_contains(CAST({literal(names)} AS VARCHAR[]), model_name)")
     for name, table in ready.items():
@@ -136,7 +136,7 @@ def _has_dumps(con: duckdb.DuckDBPyConnection) -> bool:
 
 
 def _drop_others(con: duckdb.DuckDBPyConnection, wanted: Iterable[str]) -> None:
-    """Drop what was begun by other texts of the models; a table of these texts may be half filled, and stays so."""
+    """Drop tables that were begun for other texts of the models; half-filled tables of these texts stay."""
     for table in set(tables_beside(con)) - set(wanted):
         with transaction(con):
             con.execute(f"DROP TABLE {table}")
@@ -146,10 +146,10 @@ def _drop_others(con: duckdb.DuckDBPyConnection, wanted: Iterable[str]) -> None:
 def _fill(
     lake: Warehouse, known: list[Model], deep: Mapping[str, str], tables: Mapping[str, str], progress: Progress | None
 ) -> None:
-    """Compute models for the loads that their tables have not, each load in a transaction with the row that says so."""
+    """Compute models for the loads that their tables lack, each load in a transaction with the row that notes it."""
     con = lake.con
     missing = _missing(con, deep, tables)
-    # Checks are computed where a model reads them, and nowhere else.
+    # Checks are computed only if a model reads them.
     built = [(model.name, model.is_incremental, None, list(model.reads), model.sql) for model in known]
     done = dict.fromkeys(missing, 0)
     for load_id, names in _by_load(missing).items():
@@ -175,7 +175,7 @@ def _fill(
 def _missing(
     con: duckdb.DuckDBPyConnection, deep: Mapping[str, str], tables: Mapping[str, str]
 ) -> dict[str, dict[int, int]]:
-    """Return the loads whose dumps the table of a model has no rows for, with the number of their dumps, by model."""
+    """Return, by model, the loads for whose dumps its table has no rows, with the number of their dumps."""
     if not tables:
         return {}
     asked = ", ".join(f"('{name}', '{table}', '{deep[name]}')" for name, table in tables.items())

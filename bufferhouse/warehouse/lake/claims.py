@@ -1,7 +1,7 @@
-"""Who loads what, where several processes write to one lake: claims in the PostgreSQL of its catalog.
+"""Which process loads what, if several write to one lake: claims in the PostgreSQL of its catalog.
 
-A claim is a number that one worker at a time has. A worker lives as long as its session with PostgreSQL, which holds an
-advisory lock: the session of a process that was killed ends, and what it had claimed is free. There are no clocks and
+A claim is a number that one worker at a time holds. A worker lives as long as its session with PostgreSQL, which holds
+an advisory lock: if a process is killed, its session ends, and its claims are free. There are no clocks and
 no leases. The commit of a load ends its claims in the same transaction, or is refused (`sql/lake/claims.sql`).
 """
 
@@ -21,22 +21,23 @@ from bufferhouse.warehouse.lake.postgres import answering, connect, unless_ended
 if TYPE_CHECKING:
     import psycopg
 
-# The two halves of an advisory lock: whose it is, and which one.
+# The two halves of an advisory lock: the kind, and which one.
 _WORKER_LOCK = 0x62756668
 _COMMIT_LOCK, _ALONE_LOCK = (0x62756669, 1), (0x62756669, 3)  # 2 and 4 are of bufferhouse.warehouse.lake.postgres
-_LEAST_WAIT_SECONDS = 10.0  # for workers that are only looking
+_LEAST_WAIT_SECONDS = 10.0  # for workers that only look up contents
 
 
 class Claims:
     """The claims of one worker; a context manager that keeps the worker alive.
 
-    `catalog` is a connection string of libpq, without a password, which is waited for `wait` seconds. `conflicts`
-    counts the commits that met another one and were tried again by DuckLake, `retries` the loads that were done anew
-    after a fault; `turn_seconds` and `waited_seconds` tell how long this worker committed, and how long it waited for
-    others to do so. `brought` are the contents that the transaction under way adds, as its commit has to name them.
+    `catalog` is a connection string of libpq without a password; the first connection is tried for `wait` seconds.
+    `conflicts` counts the attempts of commits that DuckLake repeated because another commit came first, `retries` the
+    loads that were repeated after a fault. `turn_seconds` is how long this worker held the turn to commit, and
+    `waited_seconds` how long it waited for it. `brought` are the contents that the current transaction adds, as its
+    commit has to name them.
 
     Raises:
-        UsageError: psycopg is not installed, or PostgreSQL refuses who connects.
+        UsageError: psycopg is not installed, or PostgreSQL refuses the role or password.
         WarehouseBusy: PostgreSQL does not answer.
     """
 
@@ -64,21 +65,21 @@ class Claims:
 
     def __exit__(self, *error: object) -> None:
         if self._con is not None:
-            with suppress(Exception):  # whatever the server could not be told, it sees when the session ends
+            with suppress(Exception):  # the end of the session tells the server the same
                 self.release()
                 self._con.execute("DELETE FROM bufferhouse.workers WHERE worker_id = %s", [self.worker_id])
             self._con.close()
 
     def take(self, wanted: Iterable[int]) -> set[int]:
-        """Claim numbers in one go, those of dead workers too; return the ones that are ours now, the others are held.
+        """Claim numbers in one statement, also those of dead workers; return those that this worker holds now.
 
-        After a session was lost, what was held is not: it has to be taken anew.
+        Others hold the rest. After a session was lost, claims are lost, too, and have to be taken again.
         """
         asked = set(wanted)
         with answering():
             con = self.session()
             self.lost -= asked
-            # In one order everywhere: two workers that add the same rows wait in turn, never in a circle.
+            # Sorted, as in every worker: two workers that add the same rows wait for each other in one direction only.
             numbers = sorted(asked - self.held)
             with con.transaction():
                 self._forget_the_dead(con)
@@ -103,11 +104,11 @@ class Claims:
                 )
 
     def others(self, numbers: Iterable[int]) -> set[int]:
-        """Return those of some numbers that living workers have claimed, other than this one."""
+        """Return those of some numbers that other living workers have claimed."""
         return {number for (number,) in self._of_others("claim_id", numbers)}
 
     def holders(self, numbers: Iterable[int]) -> list[tuple[str, int]]:
-        """Return host and process of the workers that live and have one of these claims."""
+        """Return host and process of the other living workers that hold one of these claims."""
         return self._of_others("DISTINCT host_name, process_id", numbers)
 
     def _of_others(self, cells: str, numbers: Iterable[int]) -> list[tuple]:
@@ -135,17 +136,17 @@ class Claims:
         return last - count + 1
 
     def is_cut_off(self) -> bool:
-        """Return whether the session has ended, which nobody may have noticed yet."""
+        """Return whether the session has ended; it asks the server, because an end may be unnoticed."""
         with unless_ended():
             self._con.execute("SELECT 1")
             return False
         return True
 
     def token(self) -> str:
-        """Return what one commit has to say of itself, as its extra information, to end all claims that are held.
+        """Return the extra information that a commit needs, so that it ends all claims that are held.
 
         Raises:
-            WarehouseBusy: some went to others, who load what the commit would add.
+            WarehouseBusy: other workers took over some claims, and load what the commit would add.
         """
         if self.lost:
             raise WarehouseBusy("the session with the catalog of the lake ended, and others load the same; try again")
@@ -155,15 +156,15 @@ class Claims:
         )
 
     def ended(self) -> None:
-        """Take note that a commit has ended all claims."""
+        """Note that a commit has ended all claims."""
         self.held.clear()
         self.lost.clear()
 
     def was_committed(self, token: str) -> bool:
-        """Find out what became of a commit that broke off; if nothing did, see to it that nothing will.
+        """Return whether a commit without an answer came through; if it did not, it cannot come through later.
 
-        The claims pass to a new worker, ourselves, before it is asked: what was under way still is at its end then, or
-        will be refused.
+        First the claims pass to a new row of this worker. From then on the commit is either complete or will be
+        refused.
         """
         with answering():
             self._enrol(self.session())
@@ -174,10 +175,10 @@ class Claims:
 
     @contextmanager
     def commit_turn(self) -> Iterator[None]:
-        """Wait until no other worker commits, and keep it so; count how often a snapshot was tried in vain inside.
+        """Wait until no other worker commits, and hold the turn to commit; count the failed attempts inside.
 
-        It spares tries: what keeps commits apart is the key of DuckLake's snapshots, and what keeps them right the
-        fence. So it does no harm where the session ends in between.
+        The turn only saves attempts: the key of DuckLake's snapshots keeps commits apart, and the fence keeps them
+        correct. So it does no harm if the session ends in between.
         """
         asked = time.monotonic()
         with answering():
@@ -196,7 +197,7 @@ class Claims:
 
     @contextmanager
     def alone(self, wait: float = 0.0) -> Iterator[None]:
-        """Wait until no other worker is there, and let none come: to remove rows that others may take for known.
+        """Wait until no other worker is there, and let none begin: for removing rows that others may take for known.
 
         Raises:
             WarehouseInUse: others were there for `wait` seconds.
@@ -226,13 +227,13 @@ class Claims:
 
     @contextmanager
     def alone_at_once(self) -> Iterator[bool]:
-        """Yield whether no other worker is there at this moment; if so, let none come until the end."""
+        """Yield whether no other worker is there at this moment; if so, let none begin until the end."""
         with answering():
             con = self.session()
             con.execute("SELECT pg_advisory_unlock_shared(%s, %s)", _ALONE_LOCK)
             (is_alone,) = con.execute("SELECT pg_try_advisory_lock(%s, %s)", _ALONE_LOCK).fetchone()
             if is_alone:
-                self._forget_the_dead(con)  # so that one whose session ended unseen cannot commit any more
+                self._forget_the_dead(con)  # so that a worker whose session ended unnoticed can no longer commit
             else:
                 con.execute("SELECT pg_advisory_lock_shared(%s, %s)", _ALONE_LOCK)
         try:
@@ -248,7 +249,7 @@ class Claims:
             con.execute("SELECT pg_advisory_lock_shared(%s, %s)", _ALONE_LOCK)
 
     def session(self) -> "psycopg.Connection":
-        """Return the session; where it has ended, a new one, of a new worker."""
+        """Return the session; if it has ended, a new one with a new row of this worker."""
         if self._con is None or self._con.closed or self._con.broken:
             con = connect(self.catalog)
             try:
@@ -261,9 +262,9 @@ class Claims:
         return self._con
 
     def _enrol(self, con: "psycopg.Connection") -> None:
-        """Become a new worker, who has of the claims of the old one what others have not taken over."""
+        """Become a new worker, which gets those claims of the old one that others have not taken over."""
         old_id = self.worker_id
-        with con.transaction():  # nobody sees a worker that does not hold its lock yet
+        with con.transaction():  # so that nobody sees a worker before it holds its lock
             (self.worker_id,) = con.execute(
                 "INSERT INTO bufferhouse.workers (host_name, process_id) VALUES (%s, %s) RETURNING worker_id",
                 [socket.gethostname(), os.getpid()],
@@ -290,12 +291,12 @@ class Claims:
 
 
 def file_key(run_name: str, relative_path: str) -> int:
-    """Return the number under which a file of a run is claimed; dump ids are not below zero, these are."""
+    """Return the number under which a file of a run is claimed: negative, because dump ids are not."""
     return -1 - key_of(run_name, relative_path)
 
 
 def _attempt_count(con: "psycopg.Connection") -> int:
-    """Return how often any worker tried to write a snapshot, since the lake was made."""
+    """Return how many attempts of all workers to write a snapshot there were since the lake was made."""
     return con.execute(
         "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM bufferhouse.commit_attempts"
     ).fetchone()[0]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The commit of a load where several workers commit: in turn, fenced by its claims, and tried again after a fault."""
+"""The commit of a load if several workers commit: in turns, fenced by its claims, and tried again after a fault."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -24,9 +24,9 @@ _PAUSE_SECONDS = 0.2
 
 @contextmanager
 def fenced_transaction(con: duckdb.DuckDBPyConnection, claims: Claims) -> Iterator[None]:
-    """Commit what is done inside, and end all claims with it, in one moment; or roll it back when it raises.
+    """Commit the work inside, and end all claims in the same transaction; or roll it back when it raises.
 
-    Where the answer to a commit was lost it is asked whether it came through: then nothing is raised.
+    If the answer to the commit is lost, it is checked whether the commit came through; if it did, nothing is raised.
     """
     token = claims.token()
     claims.brought = []
@@ -40,19 +40,20 @@ def fenced_transaction(con: duckdb.DuckDBPyConnection, claims: Claims) -> Iterat
     except BaseException as error:
         with suppress(duckdb.Error):
             con.execute("ROLLBACK")
-        # Any other error comes before the commit, or is its refusal.
+        # Any other error comes before the commit, or is a refusal of the commit.
         if not passes(error) or not patiently(lambda: claims.was_committed(token)):
             raise
     claims.ended()
 
 
 def load_claimed(warehouse: Warehouse, parsed: ParsedBatch, load: Callable[[ParsedBatch], T]) -> T:
-    """Load a batch of which all contents and files are claimed, and try again after a fault; then nothing is claimed.
+    """Load a batch whose contents and files are claimed, and try again after a fault; at the end release all claims.
 
-    What is not claimed yet is claimed first, or again where the session was lost meanwhile. What others have taken over
-    is waited for, and loaded without the contents that are known by then.
+    Numbers that are not claimed yet, or were lost with the session, are claimed first. The batch waits for numbers that
+    others have taken over, and is then loaded without the contents that are known by that time.
 
     Raises:
+        UsageError: another process removed contents that this batch repeats.
         WarehouseBusy: as `patiently`.
     """
     claims = warehouse.claims
@@ -65,9 +66,9 @@ def load_claimed(warehouse: Warehouse, parsed: ParsedBatch, load: Callable[[Pars
             warehouse.wake()
             clear_away(warehouse.con)
         elif needed <= claims.held:
-            return load(parsed)  # a try before may have met one who removed rows: then what is known is asked again
+            return load(parsed)  # only the first attempt: later, another process may have removed or added contents
         while not needed <= claims.take(needed):
-            claims.release()  # whoever waits holds nothing: two would wait for each other
+            claims.release()  # a worker that waits holds no claims, else two could wait for each other
             for _ in tries(math.inf, _PAUSE_SECONDS):
                 interrupts.check()
                 if not claims.others(needed):

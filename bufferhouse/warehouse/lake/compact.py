@@ -1,4 +1,4 @@
-"""Keep a lake: few large files instead of many small ones, no snapshot that nobody reads, no file that is in none."""
+"""Compact a lake: merge small files, and remove old snapshots and files that no snapshot needs."""
 
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
@@ -7,7 +7,7 @@ import duckdb
 
 from bufferhouse.warehouse.lake.attach import LAKE
 
-KEPT_SECONDS = 86400.0  # how long a snapshot can be read at least, and how long a writer may take for a load
+KEPT_SECONDS = 86400.0  # by default, how long a snapshot can be read, and how long a load may take
 
 
 def compact(
@@ -15,16 +15,16 @@ def compact(
 ) -> None:
     """Merge small files, drop deleted rows, and remove what no snapshot of the last `keep_seconds` needs.
 
-    Loads go on meanwhile: each step is a transaction of its own, and one that is stopped is done by the next. A load
-    that is being written has files that are in no snapshot: unless no other worker is there, as `alone` says, such
-    files stay for a day at least.
+    Loads continue meanwhile: each step is a transaction of its own, and the next call completes a stopped one. A load
+    that is being written has files that are in no snapshot yet. So such files stay for at least a day, unless `alone`
+    yields that no other worker is there.
     """
     begun = _limit(keep_seconds)
     _call(con, f"ducklake_flush_inlined_data('{LAKE}')")
     _call(con, f"ducklake_merge_adjacent_files('{LAKE}')")
-    # Where no threshold is given, a file stays until 95 % of its rows are deleted.
+    # By default a file stays until 95 % of its rows are deleted.
     _call(con, f"ducklake_rewrite_data_files('{LAKE}', delete_threshold => 0)")
-    # What was merged just now is old at once where nothing is to be kept.
+    # If nothing is to be kept, files that were merged just now are old already.
     _call(con, f"ducklake_expire_snapshots('{LAKE}', {_limit(keep_seconds)})")
     _call(con, f"ducklake_cleanup_old_files('{LAKE}', {_limit(keep_seconds)})")
     with alone as is_alone:
@@ -38,4 +38,4 @@ def _limit(seconds: float) -> str:
 
 
 def _call(con: duckdb.DuckDBPyConnection, function: str) -> None:
-    con.execute(f"CALL {function}").fetchall()  # what nobody fetches may not be carried out to its end
+    con.execute(f"CALL {function}").fetchall()  # a call whose rows nobody fetches may not run to its end

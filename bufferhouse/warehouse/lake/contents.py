@@ -1,7 +1,8 @@
 """The table of contents of a lake, in the PostgreSQL of its catalog: which contents there are, found by their key.
 
-A scan of `raw.dumps` finds the same, in a time that grows with the lake. Triggers keep the table in step with the
-snapshots, or in doubt, whoever writes (`sql/lake/claims.sql`); a table in doubt is not believed, and filled again.
+A scan of `raw.dumps` finds the same, in a time that grows with the lake. At each commit triggers either keep the table
+in step with the snapshot or put it in doubt (`sql/lake/claims.sql`). A table in doubt is not used until it is filled
+again.
 """
 
 from collections.abc import Sequence, Set
@@ -21,7 +22,7 @@ _PIECE = 10_000
 
 
 class Contents:
-    """The table as one worker sees it, who fills it once at most: an older version may put it in doubt all the time."""
+    """The table for one worker, which fills it at most once: an older version may put it in doubt again and again."""
 
     def __init__(self, con: duckdb.DuckDBPyConnection, claims: Claims) -> None:
         self.con = con
@@ -62,14 +63,14 @@ def _is_whole(session: "psycopg.Connection") -> bool:
 
 
 def _fill(session: "psycopg.Connection", con: duckdb.DuckDBPyConnection) -> None:
-    """Make the table the same as raw.dumps, unless another worker just did; commits that add dumps wait meanwhile."""
+    """Make the table equal to raw.dumps, unless another worker just did so; commits that add dumps wait meanwhile."""
     with session.transaction():
         session.execute("SELECT row_count FROM bufferhouse.contents_state FOR UPDATE")
         if _is_whole(session):
             return
         (given,) = session.execute("SELECT bufferhouse.dumps_given()").fetchone()
         session.execute("CREATE TEMPORARY TABLE found (LIKE bufferhouse.contents) ON COMMIT DROP")
-        # A snapshot that begins only now: what it does not have waits for us.
+        # The snapshot begins only now: a commit that it does not include waits for our lock.
         with transaction(con), session.cursor().copy("COPY found FROM STDIN") as copy:
             rows = con.execute(
                 "SELECT concat(dump_id, chr(9), '\\\\x', sha256, chr(9), signature_id, chr(10)) FROM raw.dumps"
@@ -77,7 +78,7 @@ def _fill(session: "psycopg.Connection", con: duckdb.DuckDBPyConnection) -> None
             while piece := rows.fetchmany(_PIECE):
                 interrupts.check()
                 copy.write("".join(line for (line,) in piece))
-        # Most rows are right already where some were removed: only the others are written.
+        # After a removal most rows are right already: only the others are written.
         session.execute("ANALYZE found")
         session.execute(
             "DELETE FROM bufferhouse.contents AS c WHERE NOT EXISTS (SELECT FROM found AS f"

@@ -1,4 +1,4 @@
-"""The extensions of DuckDB that a lake needs: DuckLake, PostgreSQL, S3. They come as wheels, and nothing is fetched."""
+"""The extensions of DuckDB that a lake needs: DuckLake, PostgreSQL, S3. They come as wheels; DuckDB downloads none."""
 
 import importlib.util
 import os
@@ -10,7 +10,7 @@ import duckdb
 from bufferhouse.engine.sql import quoted
 from bufferhouse.errors import UsageError
 
-# Whatever a statement names, DuckDB neither looks for an extension by itself nor fetches one.
+# So no statement makes DuckDB look for an extension or download one.
 _CONFIG = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -19,15 +19,16 @@ _CONFIG = {
 
 
 def connect() -> duckdb.DuckDBPyConnection:
-    """Return a connection to an empty database that `load` may be called with, until `end_loading`."""
+    """Return a connection to an empty database, for which `load` may be called until `end_loading`."""
     return duckdb.connect(config=_CONFIG | {"allow_unsigned_extensions": "true"})
 
 
 def load(con: duckdb.DuckDBPyConnection, *names: str) -> None:
     """Load extensions whose signatures DuckDB has verified in this process.
 
-    To verify one DuckDB hashes its file, a seventh of a second each time it is loaded into another database. The code
-    that runs stays what was loaded into the process first, so once is enough, unless there is another file.
+    DuckDB verifies an extension by hashing its file, which takes up to a seventh of a second for each database that it
+    is loaded into. The code that runs is what the process loaded first, so one check is enough, unless the file
+    changes.
 
     Raises:
         UsageError: one is not installed, or its wheel is for another version of DuckDB.
@@ -40,7 +41,7 @@ def load(con: duckdb.DuckDBPyConnection, *names: str) -> None:
 
 
 def end_loading(con: duckdb.DuckDBPyConnection) -> None:
-    """Take no extension without a signature from now on, whatever a statement says: DuckDB lets nobody take it back."""
+    """Load no extension without a signature from now on: DuckDB does not let a statement allow them again."""
     con.execute("SET allow_unsigned_extensions = false")
 
 

@@ -1,7 +1,8 @@
-"""The files of a lake as its readers see them: through a file system for DuckDB that has no way to write.
+"""The files of a lake as its readers see them: through a file system for DuckDB that cannot write.
 
-DuckDB's own gives whoever may read a folder the right to write there, and whoever has a key of a bucket all that the
-key allows. Here is nothing but reading, below the data path; keys of a bucket stay in Python, out of the reach of SQL.
+With DuckDB's own file systems a statement that may read a folder may also write there, and a statement with a key of a
+bucket may do all that the key allows. This one only reads, below the data path; keys of a bucket stay in Python, where
+SQL cannot reach them.
 """
 
 import io
@@ -22,7 +23,7 @@ _WHOLE_BYTES = 4 << 20  # an object up to this size is fetched by one request
 
 
 class LakeFiles(AbstractFileSystem):
-    """Files below one folder, or one prefix of a bucket, to be read by their names: nothing is listed or written."""
+    """Files below one folder, or one prefix of a bucket, that can be read by name, but not listed or written."""
 
     protocol = ROOT.partition(":")[0]
     cachable = False
@@ -30,14 +31,14 @@ class LakeFiles(AbstractFileSystem):
     def __init__(self) -> None:
         super().__init__(use_listings_cache=False)
         self._data_path: str | None = None
-        self._place = ""  # the same, or what of it begins the keys of the bucket
+        self._place = ""  # the same, or the prefix of keys in a bucket
         self._store: Any = None
 
     def show(self, data_path: str) -> None:
         """Show the files below a data path: a folder or an s3:// URL, with a slash behind it.
 
         Raises:
-            UsageError: there are no keys of the bucket, or it is another kind of place.
+            UsageError: there are no keys for the bucket, or the URL is of another kind.
         """
         self._data_path = self._place = data_path
         if "://" in data_path:
@@ -51,7 +52,7 @@ class LakeFiles(AbstractFileSystem):
         """Open a file to read.
 
         Raises:
-            PermissionError: it would be written, or lies elsewhere.
+            PermissionError: it is opened to write, or is not below the data path.
             WarehouseError: it is missing.
             SourceUnavailable, UsageError: the bucket does not answer, or refuses.
         """
@@ -82,7 +83,7 @@ class LakeFiles(AbstractFileSystem):
             return {"name": path, "type": "file", "size": about["size"], "mtime": about["last_modified"].timestamp()}
 
     def modified(self, path: str) -> Any:
-        """Return when a file was written: none is ever changed."""
+        """Return the same time for every file, because files of a lake never change."""
         return datetime.fromtimestamp(0, UTC)
 
     def glob(self, path: str, **options: Any) -> list[str]:
@@ -107,7 +108,7 @@ class LakeFiles(AbstractFileSystem):
 
 @contextmanager
 def _told(place: str) -> Iterator[None]:
-    """Raise in one line what obstore says in pages: DuckDB passes on only the text (`faults.raised_inside`).
+    """Raise errors of obstore in one line instead of pages: DuckDB passes on only their text (`faults.raised_inside`).
 
     Raises:
         FileNotFoundError: the file is missing.
@@ -127,7 +128,7 @@ def _told(place: str) -> Iterator[None]:
 
 
 class _Ranges(io.RawIOBase):
-    """What is read by ranges, from a start to an end: each read of DuckDB is one."""
+    """A file that is read in ranges, from a start to an end: each read of DuckDB is one range."""
 
     def __init__(self, size: int, read: Callable[[int, int], bytes], ended: Callable[[], None] = lambda: None) -> None:
         super().__init__()
@@ -159,7 +160,7 @@ class _Ranges(io.RawIOBase):
 
 
 def _file(path: str) -> _Ranges:
-    """Open a file of a folder. DuckDB drops files without closing them, which one of Python's would warn of."""
+    """Open a file of a folder. DuckDB drops files without closing them, and Python's own files would warn of that."""
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     return _Ranges(
         os.fstat(file).st_size, lambda start, end: os.pread(file, end - start, start), partial(os.close, file)
@@ -181,7 +182,7 @@ def check_bucket(data_path: str) -> dict[str, str]:
     """Return endpoint, region and keys for an s3:// URL, in obstore's names.
 
     Raises:
-        UsageError: there are no keys, or it is another kind of place.
+        UsageError: there are no keys, or the URL is of another kind.
     """
     from bufferhouse.sources.s3 import KEYS_WANTED, configuration
 

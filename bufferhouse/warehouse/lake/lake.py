@@ -1,7 +1,8 @@
 """A warehouse that is a lake: many may read and write it at once, and rows are only added.
 
-A run is numbered by its name, a shape by its text, so that several writers need not ask each other; a load or a reject
-by the moment, which also orders them. All numbers are below 2^62, so that a file can go on counting from them.
+The number of a run comes from its name, that of a shape from its text, so writers need not ask each other. The number
+of a load or a reject comes from the moment, which also orders them. All numbers are below 2^62, so that a file can
+continue to count from them.
 """
 
 import secrets
@@ -38,7 +39,7 @@ _STORED_MODELS = "SELECT model_name, fingerprint FROM meta.models WHERE is_incre
 
 
 class Lake(Warehouse):
-    """A lake at the schema and the models of this version; `claims` are there where its catalog takes many writers."""
+    """A lake with the schema and the models of this version; it has `claims` if its catalog is in PostgreSQL."""
 
     def _open_to_write(self, stack: ExitStack) -> None:
         self.address.check_writable()
@@ -51,25 +52,25 @@ class Lake(Warehouse):
             self.con = attach.open_lake(self.address, read_only=False, wait=self.wait)
         stack.callback(self._close_writer)
         if self.address.is_postgres:
-            # First of all: nobody removes rows while models are computed from them.
+            # Before models are computed: from now on nobody removes the rows that they read.
             self.claims = stack.enter_context(Claims(self.address.connection_string, self.wait))
             self.contents = Contents(self.con, self.claims)
         self._prepare()
         settle(self.con)
 
     def _make(self) -> None:
-        """Make the lake; of several that come at once one makes it, the others wait and find it made."""
+        """Make the lake; if several processes come at once, one makes it, and the others wait until it is made."""
         with making(self.address) as session:
             if not self.exists():
                 prove_role(session)
                 attach.make_lake(self.address, wait=self.wait)
 
     def _prepare(self) -> None:
-        """Bring schema and models along as soon as catalog and bucket answer; what was stopped is gone on with.
+        """Bring schema and models up to date as soon as catalog and bucket answer; continue what was stopped.
 
         Raises:
-            WarehouseBusy: they do not answer, or others are in the way, for two minutes.
-            WarehouseError: it failed; the next writer goes on from there.
+            WarehouseBusy: they do not answer, or other writers conflict, for two minutes.
+            WarehouseError: it failed; the next writer continues from there.
         """
         try:
             self.persistently(self._bring_along)
@@ -80,7 +81,7 @@ class Lake(Warehouse):
             ) from error
 
     def _bring_along(self) -> None:
-        """Do so once; of several writers that come at once one does it, the others find it done."""
+        """Do so once; if several writers come at once, one does it, and the others find it done."""
         self.wake()
         attach.clear_away(self.con)
         try:
@@ -90,7 +91,7 @@ class Lake(Warehouse):
         except WarehouseBusy:
             if not self.con.execute("SELECT 1 FROM meta.models LIMIT 1").fetchall():
                 raise
-            # Another worker builds them: until it is done, loads are computed by those of before.
+            # Another worker builds them: until it is done, loads use the old models.
 
     def wake(self) -> None:
         try:
@@ -135,7 +136,7 @@ class Lake(Warehouse):
         return told or (faults.away(error) if retry.passes(error) or self._died(error) else None)
 
     def _died(self, error: duckdb.Error) -> bool:
-        """Return whether an internal error of DuckLake means a lost catalog. Readers have no session to ask."""
+        """Return whether an internal error of DuckLake means a lost catalog. It connects: readers have no session."""
         return self.address.is_postgres and isinstance(error, _INTERNAL) and not answers(self.address)
 
     def transaction(self) -> AbstractContextManager[None]:
@@ -158,7 +159,7 @@ class Lake(Warehouse):
         return retry.patiently(what, is_cut_off=self._is_cut_off)
 
     def _is_cut_off(self) -> bool:
-        """Return whether the catalog went away: DuckLake may tell that as any error, an internal one of its own too."""
+        """Return whether the catalog went away: DuckLake may report that as any error, even an internal one."""
         return self.claims is not None and self.claims.is_cut_off()
 
     def load_persistently(self, parsed: "ParsedBatch", load: "Callable[[ParsedBatch], T]") -> T:
@@ -175,7 +176,7 @@ class Lake(Warehouse):
         return f"appended.{table}" if table in schema.HISTORIES else f"raw.{table}"
 
     def besides(self, table: str) -> str:
-        # Those of a new run are the first that is said of it.
+        # The row of a new run is the first one about it.
         return f", {moment_number()} AS changed_id, FALSE AS is_whole" if table == "runs" else ""
 
     def next_number(self, table: str, column: str, count: int = 1) -> int:
@@ -192,7 +193,7 @@ class Lake(Warehouse):
         return [_run_id_of(name, taken) for name in names]
 
     def change_run(self, name: str, changes: Mapping[str, object], *, is_whole: bool = True) -> None:
-        """Add a row that says more about a run; `is_whole` also takes back what it says no more."""
+        """Add a row with changed facts of a run; with `is_whole` it replaces all earlier rows."""
         of_run = f"FROM raw.runs WHERE run_name = {literal(name)}"
         last = self.con.execute(
             f"SELECT COALESCE(MAX(changed_id), 0) FROM appended.runs WHERE run_id IN (SELECT run_id {of_run})"
@@ -224,7 +225,7 @@ class Lake(Warehouse):
         return self.models() + schema.tables_beside(self.con)
 
     def begin_batch(self, catalog: str) -> None:
-        """Keep in the catalog of a batch which text of each stored model its rows are computed by."""
+        """Note in the catalog of a batch with which text of each stored model its rows are computed."""
         self.con.execute(f"CREATE TABLE {catalog}.main.computed AS {_STORED_MODELS}")
 
     def end_batch(self, catalog: str, bad: Set[int]) -> None:
@@ -233,7 +234,7 @@ class Lake(Warehouse):
             self.claims.brought = named(self.con, catalog, bad)
 
     def end_copy(self) -> None:
-        """Add that all models have rows for all loads."""
+        """Note that all models have rows for all loads."""
         self.con.execute(
             "INSERT INTO appended.model_loads SELECT m.model_name, m.fingerprint, d.load_id FROM meta.models AS m"
             " CROSS JOIN (SELECT DISTINCT load_id FROM raw.dumps) AS d WHERE m.is_incremental"
@@ -243,7 +244,7 @@ class Lake(Warehouse):
         return self.address  # readers read a snapshot
 
     def compact(self, *, keep_seconds: float | None = None) -> Compacted:
-        """Leave one copy of what is stored twice, make few large files of many small ones, forget old snapshots."""
+        """Remove second copies of contents, merge small files, and remove old snapshots."""
         from bufferhouse.warehouse.reparse import load_once
 
         mended = load_once(self)
@@ -254,9 +255,9 @@ class Lake(Warehouse):
         return Compacted(before, self.size(), mended.count, mended.refused)
 
     def size(self) -> int:
-        """Return the bytes of the files of all snapshots that can be read: not those of the newest alone take space.
+        """Return the bytes of the files of all snapshots that can be read, because old snapshots take space, too.
 
-        What was merged and waits to be removed is in none, and the catalog has no size of it.
+        Files that were merged and wait to be removed are in no snapshot, and the catalog has no size for them.
         """
         files = " UNION ALL ".join(
             f"SELECT file_size_bytes FROM __ducklake_metadata_{attach.LAKE}.ducklake_{kind}_file"
@@ -266,7 +267,7 @@ class Lake(Warehouse):
         return self.con.execute(sql).fetchone()[0]
 
     def sizes(self, tables: Iterable[str]) -> Mapping[str, int]:
-        """Return the bytes of the files of all tables; small rows lie in the catalog."""
+        """Return the bytes of the files of all tables, without rows that are stored in the catalog."""
         rows = self.con.execute(
             "SELECT s.schema_name || '.' || t.table_name, CAST(t.file_size_bytes + t.delete_file_size_bytes AS BIGINT)"
             f" FROM ducklake_table_info('{attach.LAKE}') AS t"
@@ -280,7 +281,7 @@ class Lake(Warehouse):
         return f"{self.address.name}, snapshot {attach.snapshot_of(self.con)}"
 
     def _known_contents(self, dump_ids: list[int]) -> dict[int, tuple[str, int]]:
-        self.wake()  # this is asked before each load
+        self.wake()  # here, because it is called before each load
         if self.claims is not None:
             known = self.contents.known(dump_ids)
             if known is not None:
@@ -292,7 +293,7 @@ class Lake(Warehouse):
 
 
 def moment_number(least: int = 0) -> int:
-    """Return a number that grows with time, and is larger than `least`, so that a clock behind another does no harm."""
+    """Return a number that grows with time and is larger than `least`, so that a slow clock does no harm."""
     now = (time.time_ns() // 1000) << _RANDOM_BITS
     return max(now, least + 1) + secrets.randbelow(1 << _RANDOM_BITS)
 
@@ -303,7 +304,7 @@ def shape_id_of(shape_text: str) -> int:
 
 
 def _run_id_of(run_name: str, taken: set[int]) -> int:
-    """Return the number of a new run; `taken` are those of other runs, which may have had its name before."""
+    """Return the number of a new run; `taken` are the numbers of other runs, which may have had its name before."""
     number, suffix = key_of(run_name) >> 1, 1
     while number in taken:
         suffix += 1
@@ -312,10 +313,10 @@ def _run_id_of(run_name: str, taken: set[int]) -> int:
 
 
 def note_models(con: duckdb.DuckDBPyConnection, batch: str) -> None:
-    """Add, in the transaction of a load, which models have rows for it.
+    """Note, in the transaction of a load, which models have rows for it.
 
     Raises:
-        WarehouseBusy: the models were built anew since the batch was computed.
+        WarehouseBusy: the models were built again since the batch was computed.
     """
     computed = f"FROM {batch}.main.computed"
     if con.execute(f"({computed} EXCEPT {_STORED_MODELS}) UNION ALL ({_STORED_MODELS} EXCEPT {computed})").fetchall():

@@ -1,4 +1,4 @@
-"""Sessions with the PostgreSQL of a lake's catalog, and what the writers need to find there."""
+"""Sessions with the PostgreSQL of a lake's catalog, and the tables and triggers that writers need there."""
 
 import hashlib
 from collections.abc import Iterator
@@ -26,11 +26,11 @@ SELECT quote_ident(current_user), quote_ident(current_database()),
 
 
 def connect(catalog: str) -> "psycopg.Connection":
-    """Begin a session with the catalog, which has the tables and the fence of `sql/lake/claims.sql` then.
+    """Begin a session with the catalog, and make the tables and the fence of `sql/lake/claims.sql` if they are missing.
 
     Raises:
         UsageError: psycopg is not installed.
-        psycopg.OperationalError: PostgreSQL does not answer, or refuses who connects.
+        psycopg.OperationalError: PostgreSQL does not answer, or refuses the role or password.
     """
     con = _connect(catalog)
     try:
@@ -47,13 +47,13 @@ def _connect(catalog: str) -> "psycopg.Connection":
         autocommit=True,
         connect_timeout=_CONNECT_SECONDS,
         application_name="bufferhouse",
-        # A worker whose host is gone is dead within a minute, and its claims are free.
+        # If the host of a worker is gone, its session ends within a minute, and its claims are free.
         keepalives_idle=30, keepalives_interval=10, keepalives_count=3,
     )  # fmt: skip
 
 
 def answers(address: LakeAddress) -> bool:
-    """Return whether PostgreSQL lets a session begin at this moment.
+    """Return whether a session with PostgreSQL can begin at this moment.
 
     Raises:
         UsageError: psycopg is not installed.
@@ -68,10 +68,10 @@ def answers(address: LakeAddress) -> bool:
 
 @contextmanager
 def answering() -> Iterator[None]:
-    """Say of a session that has ended, or cannot begin, that trying again can help; of missing rights, who has some.
+    """Translate errors of psycopg: those of a session that ended, or cannot begin, and those of missing rights.
 
     Raises:
-        UsageError: psycopg is not installed, PostgreSQL lets nobody in, or the role may only read.
+        UsageError: psycopg is not installed, PostgreSQL refuses the role or password, or the role may only read.
         WarehouseBusy: PostgreSQL does not answer.
     """
     psycopg = psycopg_module()
@@ -96,9 +96,9 @@ def unless_ended() -> suppress:
 
 @contextmanager
 def alone(address: LakeAddress, what: str) -> Iterator[bool]:
-    """Yield whether this worker is the only one at it, which it stays until the end.
+    """Yield whether this worker is the only one that does `what`; if so, it stays the only one until the end.
 
-    A session of PostgreSQL holds it, so it ends with its worker. A catalog that is a file has one worker anyway.
+    The lock belongs to a session of PostgreSQL, so it ends with its worker. A catalog file has one worker anyway.
 
     Raises:
         UsageError: the package psycopg is not installed.
@@ -117,12 +117,12 @@ def alone(address: LakeAddress, what: str) -> Iterator[bool]:
 
 @contextmanager
 def making(address: LakeAddress) -> Iterator["psycopg.Connection | None"]:
-    """Wait until nobody else makes a lake in the same catalog, and let nobody meanwhile: its tables have no keys yet.
+    """Wait until no other process makes a lake in the same catalog, and keep others from it: no key protects it yet.
 
-    Yield the session that holds it; None where the catalog is a file.
+    Yield the session that holds the lock; None if the catalog is a file.
 
     Raises:
-        UsageError: the package psycopg is not installed, or PostgreSQL lets nobody in.
+        UsageError: the package psycopg is not installed, or PostgreSQL refuses the role or password.
         WarehouseBusy: PostgreSQL does not answer.
     """
     if not address.is_postgres:
@@ -137,10 +137,10 @@ def making(address: LakeAddress) -> Iterator["psycopg.Connection | None"]:
 
 
 def prove_role(session: "psycopg.Connection | None") -> None:
-    """Refuse a role that may not make the schemas and tables of a lake: since PostgreSQL 15 few may, in `public`.
+    """Refuse a role that may not make the schemas and tables of a lake: since PostgreSQL 15 few roles may in `public`.
 
     Raises:
-        UsageError: it may not.
+        UsageError: the role may not.
     """
     if session is None:
         return
@@ -171,7 +171,7 @@ def psycopg_module() -> ModuleType:
 
 
 def _set_up(con: "psycopg.Connection") -> None:
-    """Make tables and fence, or replace them if the catalog has another text of them."""
+    """Make tables and fence, or replace them if the catalog has them from another text."""
     text = STATEMENTS.read_text(encoding="utf-8")
     fingerprint = hashlib.sha256(text.encode()).hexdigest()
     if _fingerprint(con) == fingerprint:

@@ -1,4 +1,4 @@
-"""Sessions of readers with the PostgreSQL of a lake's catalog: they can only read, and the password stays theirs."""
+"""Sessions of readers with the PostgreSQL of a lake: they only read, and the password goes to its host alone."""
 
 import os
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ _ONLY_READ = "-c default_transaction_read_only=on"
 
 
 def reading_address(address: LakeAddress) -> str:
-    """Return how DuckDB attaches a lake for somebody who reads: PostgreSQL itself refuses what writes.
+    """Return the address by which DuckDB attaches a lake for a reader: PostgreSQL itself refuses to write.
 
     Raises:
         UsageError: psycopg is not installed.
@@ -29,8 +29,8 @@ def reading_address(address: LakeAddress) -> str:
 def bound_password(address: object) -> Iterator[None]:
     """Restrict $PGPASSWORD to the catalog's host for a while: libpq would send it to any host that it is given.
 
-    It lies in a file of memory, which no path names, in the form of $PGPASSFILE. Where there is no such file (macOS) it
-    stays where it was. For a process that does nothing else: the environment is that of all its threads.
+    The password is put into an in-memory file in the form of $PGPASSFILE. On systems without such files (macOS) it
+    stays in the variable. Only for a process that does nothing else, because all its threads share the environment.
     """
     password = os.environ.get("PGPASSWORD")
     has_memory_files = hasattr(os, "memfd_create") and os.path.isdir("/proc/self/fd")
@@ -60,7 +60,7 @@ def _hosts(address: LakeAddress) -> set[str]:
 
     parts = psycopg_module().conninfo.conninfo_to_dict(address.connection_string)
     hosts = parts.get("host") or parts.get("hostaddr") or os.environ.get("PGHOST") or os.environ.get("PGHOSTADDR") or ""
-    # libpq says localhost for its own socket, whether that is named or not.
+    # For a local socket libpq looks for the host `localhost`, whether the socket is named or not.
     return {host or "localhost" for host in str(hosts).split(",")} | (
         {"localhost"} if str(hosts).startswith(("/", "@")) else set()
     )

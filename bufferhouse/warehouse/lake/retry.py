@@ -25,7 +25,7 @@ def patiently(
 ) -> T:
     """Run an action that needs a catalog or a bucket; if one does not answer, call `failed` and run it again.
 
-    An error of DuckDB's that looks like no fault is one where `is_cut_off` says so.
+    If `is_cut_off` returns True, any error of DuckDB counts as such a fault.
 
     Raises:
         WarehouseBusy: it did not succeed for two minutes.

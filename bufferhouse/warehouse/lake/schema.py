@@ -1,12 +1,12 @@
-"""The tables of a lake: those that all migrations make, without what DuckLake has not, and those kept as histories.
+"""The tables of a lake: those that the migrations make, without features that DuckLake lacks, and the histories.
 
-Rows of a lake are only ever added, because DuckLake tries appends of several writers again, and nothing else. So what
-changes in a file (facts of a run, the state of a reject), or must be there once (shapes, and the sets of what lies
-beside dumps), is a history in the schema `appended`, and `raw` has a view that tells how it stands.
+Rows of a lake are only added, because DuckLake repeats appends of several writers, but not updates or deletions. So
+facts that change (facts of a run, the state of a reject) and rows that must be unique (shapes, and the sets of what
+lies beside dumps) are histories in the schema `appended`, and `raw` has views of their current state.
 
-A new lake begins at the newest schema. An older one gets what is missing: tables, and columns, which are null in old
-rows. A migration that moves rows as well needs a file of the same number in `sql/migrations/lake/`, which is run when
-the tables are there, and before the views.
+A new lake begins with the newest schema. An older one gets the tables and columns that it lacks; the columns are null
+in old rows. A migration that also moves rows needs a file of the same number in `sql/migrations/lake/`, which is run
+after the tables are made and before the views.
 """
 
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ class Table(NamedTuple):
 
 
 LAKE_MIGRATIONS = MIGRATIONS / "lake"
-_ONCE = ("shapes", *SETS)  # what two writers that met at once have stored twice, in equal rows, is shown once
+_ONCE = ("shapes", *SETS)  # two writers may have stored them twice, in equal rows: views show them once
 HISTORIES = ("runs", "rejects", *_ONCE)
 _BESIDE = "__"  # in no name of a model
 _ANY = {"TIMESTAMP WITH TIME ZONE": "epoch", "BIGINT[]": "[]", "VARCHAR[]": "[]"}  # a value of a type; else 0 is one
@@ -71,7 +71,7 @@ MODEL_LOADS = Table(
 
 @cache
 def tables() -> tuple[Table, ...]:
-    """Return the tables of a lake of this version, read off a database in memory with all migrations."""
+    """Return the tables of a lake of this version, read from a database in memory with all migrations."""
     with duckdb.connect() as con:
         migrate(con)
         found = tables_in(con)
@@ -102,12 +102,12 @@ def tables_in(con: duckdb.DuckDBPyConnection) -> list[Table]:
 
 
 def table_beside(model: str, fingerprint: str) -> str:
-    """Return the table in which a stored model is computed that is to take the place of the one that is there."""
+    """Return the name of the table in which new rows of a stored model are computed before it replaces the old."""
     return f"{model}{_BESIDE}{fingerprint[:12]}"
 
 
 def tables_beside(con: duckdb.DuckDBPyConnection) -> list[str]:
-    """Return the tables that are to become models, half filled by a worker that is at it or was stopped."""
+    """Return the tables that will become models, half filled by a worker that still works or was stopped."""
     rows = execute(
         con,
         "SELECT schema_name || '.' || table_name FROM duckdb_tables() WHERE database_name = current_database()"
@@ -135,7 +135,7 @@ def views(stored: Sequence[Table]) -> list[str]:
     return [
         f"CREATE OR REPLACE VIEW raw.runs AS {_runs(columns['appended.runs'])}",
         f"CREATE OR REPLACE VIEW raw.rejects AS {_rejects(columns['appended.rejects'])}",
-        # What two writers met at once is there twice, in equal rows.
+        # Two writers may have added the same row.
         *(
             f"CREATE OR REPLACE VIEW raw.{name} AS SELECT DISTINCT {', '.join(columns[f'appended.{name}'])}"
             f" FROM appended.{name}"
@@ -158,7 +158,7 @@ def _runs(columns: Sequence[str]) -> str:
         for name in columns
         if name not in ("run_id", "changed_id", "is_whole", "labels")
     ]
-    # Two loads may give a new run labels of their own at once: neither has those of the other, and a known one stays.
+    # Two loads may give labels to a new run at the same time: they are merged, and the earlier value of a name stays.
     facts.append(
         "CASE WHEN COUNT(DISTINCT labels) = 1 THEN MAX(labels) ELSE CAST(list_reduce("
         "list(labels ORDER BY changed_id DESC), lambda later, earlier: json_merge_patch(later, earlier)"
@@ -181,7 +181,7 @@ def _rejects(columns: Sequence[str]) -> str:
 
 
 def migrate_lake(con: duckdb.DuckDBPyConnection, name: str) -> None:
-    """Apply what is missing, all of it in one transaction.
+    """Apply the missing migrations in one transaction.
 
     Raises:
         WarehouseError: the lake was written by a newer version, or holds tables that are not a warehouse's.
@@ -198,7 +198,7 @@ def migrate_lake(con: duckdb.DuckDBPyConnection, name: str) -> None:
         except WarehouseError:
             if applied_version(con) == 0:
                 raise
-            migrate_lake(con, name)  # another worker has made them between the two looks
+            migrate_lake(con, name)  # another worker has made them between the two checks
             return
     with transaction(con):
         for statement in _statements(con):
@@ -212,18 +212,18 @@ def migrate_lake(con: duckdb.DuckDBPyConnection, name: str) -> None:
             title = migrations()[number].stem[5:]
             con.execute(f"INSERT INTO meta.migrations VALUES ({number}, {quoted(title)}, now())")
     if version == 0:
-        # A few rows at a time lie in the catalog, until they are compacted; whole files that were refused may be large.
+        # DuckLake keeps small appends in the catalog until they are compacted; rejects may hold large files.
         where = "schema => 'appended', table_name => 'rejects'"
         con.execute(f"CALL ducklake_set_option('{LAKE}', 'data_inlining_row_limit', 0, {where})")
 
 
 def check_models(con: duckdb.DuckDBPyConnection, name: str) -> None:
-    """Refuse to read a lake that has no models: somebody makes it at this moment, or was stopped.
+    """Refuse to read a lake without models: the process that makes it is still running, or was stopped.
 
     Raises:
         WarehouseError: it has none.
     """
-    # The catalog knows: to read meta.models would fetch a file, each time.
+    # The catalog has the answer; reading meta.models would fetch a file each time.
     has_models = execute(
         con,
         "SELECT 1 FROM duckdb_schemas() WHERE database_name = current_database() AND schema_name = $layer",
@@ -237,11 +237,11 @@ def check_models(con: duckdb.DuckDBPyConnection, name: str) -> None:
 
 
 def _counted(table: Table) -> list[str]:
-    """Return the statements that have DuckLake count the rows of a new table: there are none.
+    """Return the statements after which DuckLake has statistics of a new table: they insert a row and delete it.
 
-    Of a table that never had rows DuckLake asks the catalog again for each column of each plan (duckdb/ducklake pull
-    request 1313), which a query of a mart does hundreds of times. Rows of `raw.dumps`, which has some soon, are added
-    only by who has claimed them (sql/lake/claims.sql).
+    For a table that never had rows DuckLake asks the catalog again for each column of each plan (duckdb/ducklake pull
+    request 1313), which a query of a mart does hundreds of times. `raw.dumps` is left out: it gets rows soon, and only
+    a worker with claims may add some (sql/lake/claims.sql).
     """
     if table.name == "raw.dumps":
         return []
@@ -250,7 +250,7 @@ def _counted(table: Table) -> list[str]:
 
 
 def _statements(con: duckdb.DuckDBPyConnection) -> list[str]:
-    """Return what turns the tables that are there into those of this version."""
+    """Return the statements that turn the existing tables into those of this version."""
     there = {f"{schema}.{table}" for schema in ("raw", "meta", "appended") for table in table_names(con, schema)}
     statements = [f"CREATE SCHEMA IF NOT EXISTS {schema}" for schema in ("raw", "meta", "appended")]
     for table in tables():
