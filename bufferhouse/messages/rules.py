@@ -4,7 +4,7 @@ The rules are those that reproduce every specimen to the last printed digit; lib
 that does not reproduce a printed figure is not nearly right: then the figure is unknown.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from bufferhouse.messages.figures import Figure, nominal, printed, shows
@@ -93,12 +93,14 @@ RULES = (
 )  # fmt: skip
 _GIB, _MIB = 1 << 30, 1 << 20
 # What a chip has for programs where a message does not say what libtpu keeps of its HBM: a v5e; a v6e, v5p and v7x,
-# each up to libtpu 0.0.42.1 and from 0.0.45 on; a v2, v3 and v4. A v4 has more on devices than ahead of time.
+# each up to libtpu 0.0.42.1 and from 0.0.45 on; a v2, v3 and v4. A v4 has more on devices than ahead of time, where it
+# lacks 1.5 MiB of what is printed as 15.25G.
 _CAPACITIES = (
     16 * _GIB - 258 * _MIB, 63 * _GIB // 2 - 260 * _MIB, 63 * _GIB // 2 - 264 * _MIB, 96 * _GIB - 263 * _MIB,
     96 * _GIB - 279 * _MIB, 95 * _GIB - 260 * _MIB, 95 * _GIB - 268 * _MIB, 8 * _GIB - 530 * _MIB,
-    16 * _GIB - 530 * _MIB, 61 * _GIB // 4, 123 * _GIB // 4,
+    16 * _GIB - 530 * _MIB, 61 * _GIB // 4 - 3 * _MIB // 2, 123 * _GIB // 4,
 )  # fmt: skip
+_MEMORIES = range(_GIB // 2, 512 * _GIB + 1, _GIB // 2)  # of all chips so far
 _GRANULE_BYTES = 1 << 14
 _WORD_BYTES = 64  # a word of bounds_check.cc, as both specimens of T7 show
 
@@ -148,13 +150,28 @@ def _exact_capacity(message: Message, figure: Figure) -> int | None:
     """Return the bytes of a capacity: half GiB without what is reserved, or whole MiB; None where several print so."""
     if figure.size_bytes is not None or figure.printed.endswith(".00M"):
         return figure.size_bytes or nominal(figure.printed)
-    if known := message.figure("reserved"):
+    known = message.figure("reserved")
+    if known and not known.printed.endswith("G"):
         reserved = nominal(known.printed)
-        sizes = {half * (_GIB // 2) - reserved for half in range(1, 1025)}
-    else:
+        sizes = [size - reserved for size in _MEMORIES]
+    else:  # what is printed in G is known to 5 MiB
         sizes = _CAPACITIES
-    fitting = [size for size in sizes if printed(size) == figure.printed]
-    return fitting[0] if len(fitting) == 1 else None
+    return _only([size for size in sizes if printed(size) == figure.printed])
+
+
+def _exact_reserved(message: Message, figure: Figure) -> int | None:
+    """Return the bytes that libtpu keeps: as printed, or where that is rounded what the capacity leaves of a memory."""
+    if not figure.printed.endswith("G"):
+        return nominal(figure.printed)
+    known = message.figure("capacity")
+    capacity = _exact_capacity(message, known) if known else None
+    if capacity is None:
+        return None
+    return _only([size - capacity for size in _MEMORIES if printed(max(size - capacity, 0)) == figure.printed])
+
+
+def _only(sizes: Sequence[int]) -> int | None:
+    return sizes[0] if len(sizes) == 1 else None
 
 
 def _own(message: Message, figure: Figure) -> Reproduced | None:
@@ -171,7 +188,7 @@ def _own(message: Message, figure: Figure) -> Reproduced | None:
     if message.dialect in _LISTINGS and figure.printed == "0B" and figure.name in _ZERO:
         return Reproduced(figure, 0, _NOT_COUNTED, True)
     if figure.name in ("capacity", "reserved"):
-        size = _exact_capacity(message, figure) if figure.name == "capacity" else nominal(figure.printed)
+        size = _exact_capacity(message, figure) if figure.name == "capacity" else _exact_reserved(message, figure)
         if size is not None:
             return Reproduced(figure, size, "of the device", True)
     return None

@@ -39,7 +39,7 @@ SELECT
         WHEN number_name <> 'temp_size_in_bytes' OR temp_bytes IS NULL THEN NULL
         WHEN is_temp_by_opcode THEN 'whether it is 0 hangs on what is really stored, which opcodes let one guess'
         WHEN is_covered_guessed
-            THEN 'how much is covered hangs on what is really stored: it may be less, and this figure larger'
+            THEN 'how much is alive hangs on what is really stored: it may be less, and this figure larger'
     END AS guess_text,  -- What it hangs on that the dump does not show; null where it does not.
     static_peak_bytes,  -- The part of the peak that needs no replay.
     CASE number_name

@@ -37,16 +37,16 @@ SELECT
         WHEN 'all_zero' THEN 0
         WHEN 'preallocated_temps' THEN temp_bytes
         WHEN 'twice_arena_less_covered'
-            THEN CASE WHEN has_stored_element THEN 2 * arena_granule_bytes - arena_covered_bytes ELSE 0 END
+            THEN CASE WHEN has_stored_element THEN 2 * arena_granule_bytes - arena_held_bytes ELSE 0 END
         WHEN 'arena_in_16_kib'
             THEN CASE WHEN has_stored_array THEN arena_granule_bytes ELSE 0 END
     END AS temp_bytes,  -- temp_size_in_bytes.
     CASE
         WHEN temp_rule IN ('twice_arena_less_covered', 'arena_in_16_kib') THEN is_by_opcode
     END AS is_temp_by_opcode,  -- Whether temp hangs on what the opcodes of single elements let one guess.
-    -- The bytes of loop counters beside arrays were seen to be missing in what libtpu takes for covered, among others.
+    -- The bytes of loop counters beside arrays were seen to be missing in what libtpu finds alive, among others.
     temp_rule = 'twice_arena_less_covered' AND may_lack_values AND COALESCE(has_stored_element, TRUE)
-        AS is_covered_guessed,  -- Whether libtpu may take less for covered than the dump shows, so that temp is larger.
+        AS is_covered_guessed,  -- Whether libtpu may find less alive than the dump shows, so that temp is larger.
     CASE
         WHEN peak_rule = 'static' OR (peak_rule = 'static_and_replay' AND all_temp_bytes = 0) THEN static_peak_bytes
     END AS peak_bytes,  -- peak_memory_in_bytes; null where a replay makes it.

@@ -15,11 +15,11 @@ measured AS (
         a.*,
         a.memory_space = 5 AS is_host,
         a.parameter_number IS NOT NULL AS is_parameter,
-        b.size_bytes - b.stride_bytes - b.unused_bytes AS covered_bytes,
+        h.held_bytes,
         COALESCE(s.largest_bytes, 0) AS largest_bytes
     FROM staging.allocation_sizes AS a
     LEFT JOIN slots AS s ON a.dump_id = s.dump_id AND a.allocation_index = s.allocation_index
-    LEFT JOIN intermediate.balances AS b ON a.dump_id = b.dump_id AND a.allocation_index = b.allocation_index
+    LEFT JOIN intermediate.arena_peaks AS h ON a.dump_id = h.dump_id AND a.allocation_index = h.allocation_index
 )
 
 SELECT
@@ -37,9 +37,9 @@ SELECT
     CAST(SUM(CASE WHEN kind = 'temp' AND memory_space = 0 THEN size_bytes ELSE 0 END) AS BIGINT)
         AS arena_bytes,  -- Temporaries of memory space 0.
     CASE
-        WHEN NOT BOOL_OR(covered_bytes IS NULL)
-            THEN CAST(SUM(CASE WHEN kind = 'temp' AND memory_space = 0 THEN covered_bytes ELSE 0 END) AS BIGINT)
-    END AS arena_covered_bytes,  -- Bytes of them that any value ever takes; null without live ranges.
+        WHEN NOT BOOL_OR(held_bytes IS NULL AND kind = 'temp' AND memory_space = 0)
+            THEN CAST(SUM(COALESCE(held_bytes, 0)) AS BIGINT)
+    END AS arena_held_bytes,  -- Arrays in them when these take most, and all their tables; null without live ranges.
     CAST(SUM(CASE WHEN kind = 'temp' THEN size_bytes ELSE 0 END) AS BIGINT)
         AS all_temp_bytes,  -- Temporaries of all memory spaces.
     CAST(SUM(CASE WHEN kind IN ('parameter', 'output', 'constant') THEN largest_bytes ELSE 0 END) AS BIGINT)

@@ -16,7 +16,7 @@ FROM (
     ('memory_analysis()', 'temp_size_in_bytes', 'preallocated_temps', 'allocations of temporaries, all memory spaces but the host''s'),
     ('memory_analysis()', 'host_temp_size_in_bytes', 'preallocated_temps', 'allocations of temporaries in the host''s memory'),
     ('memory_analysis()', NULL, 'all_zero', 'nothing: the compiler left it 0'),
-    ('memory_analysis()', NULL, 'twice_arena_less_covered', 'twice the temporaries of memory space 0 in whole 16 KiB, less the bytes of them that any value ever takes; 0 where nothing in them is really stored'),
+    ('memory_analysis()', NULL, 'twice_arena_less_covered', 'twice the temporaries of memory space 0 in whole 16 KiB, less the most bytes of arrays alive in them at one moment and all their tuple tables; 0 where nothing in them is really stored'),
     ('memory_analysis()', NULL, 'arena_in_16_kib', 'temporaries of memory space 0, rounded up to 16 KiB; 0 where nothing in them is really stored'),
     ('memory_analysis()', NULL, 'static', 'largest value of each allocation of a parameter, constant or output, all memory spaces together; no temporaries'),
     ('memory_analysis()', NULL, 'static_and_replay', 'largest value of each allocation of a parameter, constant or output, all memory spaces together, and the highest point of a replay of all heap traces'),

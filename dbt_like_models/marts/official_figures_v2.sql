@@ -22,7 +22,7 @@ SELECT
     f.temp_rule,  -- Rule of temp: preallocated_temps, twice_arena_less_covered, arena_in_16_kib, all_zero or unknown.
     f.temp_bytes,  -- temp_size_in_bytes.
     f.is_temp_by_opcode,  -- Whether it is a guess that temp is 0, or is not: by opcodes; null but on TPU.
-    -- Opcodes tell whether it is 0; up to libtpu 0.0.50 it hangs on how much of the arena is covered, too.
+    -- Opcodes tell whether it is 0; up to libtpu 0.0.50 it hangs on how much of the arena is alive at once, too.
     f.is_temp_by_opcode OR f.is_covered_guessed AS is_temp_guessed,  -- Whether it may not be what the compiler says.
     f.peak_rule,  -- Rule of peak: static, static_and_replay, not_reported or unknown.
     COALESCE(f.peak_bytes, CASE WHEN f.peak_rule = 'static_and_replay' THEN f.static_peak_bytes + p.replayed_bytes END)

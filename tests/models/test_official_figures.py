@@ -11,6 +11,7 @@ import pytest
 from bufferhouse.ingest.in_memory import in_memory
 from bufferhouse.paths import CHECKOUT
 from bufferhouse.warehouse.open import writing
+from tests import oracle
 from tests.models import official
 from tests.models.official import OfficialCount
 from tests.samples import unpack
@@ -20,6 +21,7 @@ from tests.warehouses import load_texts
 TRUTH = CHECKOUT / "tests" / "data" / "truth"
 ARENAS = CHECKOUT / "tests" / "data" / "arenas"
 UNCOVERED = CHECKOUT / "tests" / "data" / "uncovered"
+ALIVE_AT_ONCE = CHECKOUT / "tests" / "data" / "alive_at_once"
 UNKNOWN = ("unknown", "unknown", "unknown", False)
 ZERO = ("all_zero", "all_zero", "not_reported", True)
 FLAGS = ("flags_of_allocations", "preallocated_temps")
@@ -158,7 +160,7 @@ STORED = {
     "an array of any number": ("f32[?]{0:T(128)}", "add", 32256, 16384),
     "a tuple table": ("(f32[2]{0:T(128)})", "custom-call", 0, 0),
 }
-# 30 bytes of a temporary arena of 100 are never taken.
+# Of a temporary arena of 100 bytes 30 are never taken, and at most 50 at one moment.
 BY_HAND = dump_text(
     [
         Slot(0, 9, 0, 64, 0),
@@ -226,14 +228,14 @@ def test_the_rules_of_a_compiler(figures, compiler):
         (("jaxlib", "0.4.28", "cpu", None), (0, 0, 0, 0, None, None)),
         (("jaxlib", "0.7.2", "cpu", None), (96, 36, 32, 108, 64 + 32 + 16 + 4 + 4096, 4096)),
         (("jaxlib", "0.7.0", "cpu", None), (96, 36, 32, 108, None, 4096)),
-        (LIBTPU_33, (96, 36, 32, 2 * 16384 - 70, None, 4096)),
-        (LIBTPU_50, (96, 36, 32, 2 * 16384 - 70, None, 4096)),
+        (LIBTPU_33, (96, 36, 32, 2 * 16384 - 50, None, 4096)),
+        (LIBTPU_50, (96, 36, 32, 2 * 16384 - 50, None, 4096)),
         (LIBTPU_51, (96, 36, 32, 16384, None, 4096)),
         (("tensorflow", "2.21.0", "cpu", None), (None, None, None, None, None, None)),
     ],
 )
 def test_figures_done_by_hand(figures, compiler, expected):
-    """Parameters of 64 and 32, the second live out beside an output of 4; an arena of 100, 70 of it ever taken, and
+    """Parameters of 64 and 32, the second live out beside an output of 4; an arena of 100, 50 of it taken at once, and
     one of 8 in memory space 1; a constant of 16; a parameter of 4,096 in the host's memory, which only the peak has."""
     columns = ("argument_bytes", "output_bytes", "alias_bytes", "temp_bytes", "peak_bytes", "host_bytes")
     assert expected == tuple(figures[compiler, "by hand"][column] for column in columns)
@@ -264,12 +266,95 @@ def test_temporaries_that_code_generation_takes_out_are_a_guess():
             "SELECT run_name, argument_bytes, output_bytes, alias_bytes, temp_bytes, is_temp_guessed"
             " FROM marts.official_figures_v2"
         ).fetchall()
-    assert ["libtpu-0.0.15-v5p", "libtpu-0.0.43.2-v6e", "libtpu-0.0.49-7x"] == sorted(row[0] for row in rows)
+    assert ["libtpu-0.0.15-v5p", "libtpu-0.0.49-7x"] == sorted(row[0] for row in rows)
     for build, *figures, temp, is_guessed in rows:
         [said] = json.loads((UNCOVERED / build / official.FILE).read_text()).values()
         assert [said["argument"], said["output"], said["alias"]] == figures
         assert temp < said["temp"]
         assert is_guessed
+
+
+def test_arrays_count_when_they_take_most_and_tables_always():
+    """As three libtpus say of programs whose temporaries take other bytes at another moment."""
+    columns = ", ".join(f"{figure}_bytes" for figure in official.FIGURES)
+    with in_memory([str(ALIVE_AT_ONCE)]) as con:
+        rows = con.execute(f"SELECT run_name, program_name, {columns} FROM marts.official_figures_v2").fetchall()
+    said = {path.parent.name: json.loads(path.read_text()) for path in ALIVE_AT_ONCE.glob(f"*/{official.FILE}")}
+    found: dict[str, dict] = {release: {} for release in said}
+    for release, name, *figures in rows:
+        found[release][name] = dict(zip(official.FIGURES, figures, strict=True))
+    assert said == found
+    assert {"libtpu-0.0.32.1-v5p", "libtpu-0.0.43.2-v6e", "libtpu-0.0.49-v5p"} == set(said)
+
+
+TABLE = "(f32[2]{0:T(128)})"
+# The slots of an arena, and the bytes of arrays at their peak and of all tables.
+HELD = {
+    "tables take most when arrays take least": (
+        [Slot(0, 1, 0, 64), Slot(3, 4, 64, 48, shape=TABLE), Slot(3, 4, 128, 48, shape=TABLE)], 64 + 96,
+    ),
+    "a table of two values counts once": (
+        [Slot(0, 2, 0, 32, shape=TABLE), Slot(2, 4, 0, 32, shape=TABLE), Slot(1, 1, 64, 8)], 8 + 32,
+    ),
+    "an array begins where a table ends": (
+        [Slot(0, 2, 0, 32, shape=TABLE), Slot(2, 4, 0, 64), Slot(5, 6, 64, 48)], 64 + 32,
+    ),
+    "an array lies where a table was": ([Slot(0, 1, 0, 32, shape=TABLE), Slot(2, 4, 0, 64), Slot(5, 6, 64, 16)], 80),
+    "an array begins where one ends": ([Slot(0, 2, 0, 64), Slot(2, 4, 0, 64), Slot(5, 6, 64, 16)], 64),
+    "a table begins where an array ends": (
+        [Slot(0, 2, 0, 64), Slot(2, 4, 32, 32, shape=TABLE), Slot(5, 6, 64, 48)], 64 + 32,
+    ),
+    "all at one moment": ([Slot(0, 4, 0, 64), Slot(1, 2, 64, 32, shape=TABLE)], 64 + 32),
+    "nothing but a table": ([Slot(0, 4, 0, 64, shape=TABLE)], 64),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_what_an_arena_holds(name):
+    """Tables and arrays are told apart, and bytes that two values share at one instant count once."""
+    slots, held_bytes = HELD[name]
+    with writing(None) as warehouse:
+        load_texts(warehouse, [dump_text(slots)])
+        found = warehouse.con.execute("SELECT arena_held_bytes FROM intermediate.official_parts").fetchall()
+    assert [(held_bytes,)] == found
+
+
+def test_what_real_arenas_hold_is_counted():
+    """By a plain count of every byte at every position, over all temporaries of TPUs at hand."""
+    with in_memory([str(folder) for folder in (ARENAS, UNCOVERED, ALIVE_AT_ONCE)]) as con:
+        found = con.execute(
+            "SELECT relative_path, arena_held_bytes FROM intermediate.official_parts"
+            " INNER JOIN marts.observations_v1 USING (dump_id)"
+        ).fetchall()
+    files = [path for root in (ARENAS, UNCOVERED, ALIVE_AT_ONCE) for path in root.glob("*/*-buffer-assignment.txt.gz")]
+    expected = {path.name: held(path) for path in files}
+    assert expected == {path.rpartition("/")[2]: size for path, size in found}
+    assert 18 == len(expected)
+
+
+def held(path: Path) -> int:
+    """The bytes of arrays in the arena of a dump when these take most, and of all its tables."""
+    stem = path.name.removesuffix("-buffer-assignment.txt.gz")
+    files = [path.with_name(f"{stem}-{part}.txt.gz") for part in ("buffer-assignment-values", "live-range")]
+    first, *others = [gzip.decompress(one.read_bytes()).decode() for one in (path, *files) if one.exists()]
+    dump = oracle.read_split(first, *others) if others else oracle.read_dump(first)
+    arena = {a["index"] for a in dump["allocations"] if a["is_preallocated_temp"] and a["memory_space"] == 0}
+    values = [value for value in dump["values"].values() if value["allocation"] in arena]
+    tables = [value for value in values if value["shape"].startswith("(")]
+    arrays = [value for value in values if not value["shape"].startswith("(")]
+    return bytes_of(tables) + max(
+        bytes_of([value for value in arrays if value["live_range"][0] <= position <= value["live_range"][1]])
+        for position in oracle.positions_of(dump)
+    )
+
+
+def bytes_of(values: list[dict]) -> int:
+    """The bytes in the union of the slots of values of one allocation."""
+    total = reached = 0
+    for start, size in sorted((value["offset"], value["size"]) for value in values):
+        total += max(start + size - max(start, reached), 0)
+        reached = max(reached, start + size)
+    return total
 
 
 def test_the_newest_libtpu_says_less_of_the_same_program(own_warehouse):
@@ -338,7 +423,7 @@ def test_both_kinds_of_guess_are_one_column_in_version_2(example):
 
 
 def test_without_live_ranges_the_older_rule_of_libtpu_has_no_answer(figures):
-    """It needs the bytes that are ever taken; the others take the allocations."""
+    """It needs the bytes that are taken at one moment; the others take the allocations."""
     compilers = (LIBTPU_33, LIBTPU_51, ("jaxlib", "0.7.2", "cpu", None))
     assert [None, 16384, 64] == [figures[compiler, "cut"]["temp_bytes"] for compiler in compilers]
 

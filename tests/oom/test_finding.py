@@ -646,6 +646,35 @@ def test_a_capacity_is_known_whatever_the_form_of_the_sentence(text: str, expect
     assert ("T3", expected) == (message.dialect, capacity_bytes(message))
 
 
+def test_a_v4_keeps_more_than_is_printed():
+    """Its 16.75G are known to 5 MiB; by how much 16,374,530,048 bytes of arguments are too much tells what they are."""
+    said = """RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space hbm. Used 15.25G \
+of 15.25G hbm. Exceeded hbm capacity by 1.47M.
+
+Total hbm usage >= 32.00G:
+    reserved         16.75G
+    program         unknown size
+    arguments        15.25G
+
+Output size 4.0K; shares 0B with arguments.
+
+Program hbm requirement 0B:
+
+"""
+    [message] = read_messages(io.BytesIO(said.encode()))
+    figures = reproduce(message, Parts(16_374_530_048, 0, 4096, 0, 512, 1024))
+    assert {
+        "used": (16_374_530_048, "parameters"),
+        "capacity": ((61 << 28) - (3 << 19), "of the device"),
+        "exceeded": (1_540_096, "used without the capacity"),
+        "reserved": ((67 << 28) + (3 << 19), "of the device"),
+    } == {
+        one.figure.name: (one.size_bytes, one.rule)
+        for one in figures
+        if one.figure.name in ("used", "capacity", "exceeded", "reserved")
+    }
+
+
 def test_a_capacity_of_no_known_chip_has_no_bytes():
     """A flag may set any: what is printed may stand for several."""
     text = log("libtpu-0.0.42.1/outputs_wide").read_text().replace("15.75G", "15.74G")
