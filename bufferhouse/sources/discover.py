@@ -119,16 +119,17 @@ def _note_failures(dumps: Iterable[Found], failed: set[str]) -> None:
     for dump in dumps:
         entry = dump.main
         if entry.is_explicit:  # its folder is not listed
-            ends = [f"{_module_of(entry.path)}{OOM_MARK}{ending}" for ending in ("txt", "hlo.pb")]
-            dump.did_not_fit = any(entry.tree.beside(path) for path in ends) or None
+            mark = f"{_module_of(entry.path)}{OOM_MARK}"
+            dump.did_not_fit = any(entry.tree.beside(mark + ending) for ending in ("txt", "hlo.pb")) or None
         elif failed:
             dump.did_not_fit = _module_of(entry.path) in failed or None
 
 
 def _module_of(path: str) -> str:
     """Return the prefix that the names of all files of a dump's module share."""
-    if is_proto(compression.plain_name(path)):
-        return module_prefix(compression.plain_name(path)) or path
+    plain = compression.plain_name(path)
+    if is_proto(plain):
+        return module_prefix(plain) or path
     folder, slash, name = path.rpartition("/")
     stage = name.rfind(".", 0, name.find("buffer-assignment"))
     return f"{folder}{slash}{name[:stage] if stage > 0 else name}"
