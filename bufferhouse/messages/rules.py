@@ -167,7 +167,8 @@ def _exact_reserved(message: Message, figure: Figure) -> int | None:
     capacity = _exact_capacity(message, known) if known else None
     if capacity is None:
         return None
-    return _only([size - capacity for size in _MEMORIES if printed(max(size - capacity, 0)) == figure.printed])
+    rests = [size - capacity for size in _MEMORIES if size > capacity]
+    return _only([rest for rest in rests if printed(rest) == figure.printed])
 
 
 def _only(sizes: Sequence[int]) -> int | None:
