@@ -13,6 +13,8 @@ from bufferhouse.paths import CHECKOUT
 from bufferhouse.warehouse.open import writing
 from tests import oracle
 from tests.models import official
+from tests.models.brute_force import occupied_peak, values_in
+from tests.models.heap_trace import union
 from tests.models.official import OfficialCount
 from tests.samples import unpack
 from tests.synthetic import Slot, dump_text
@@ -338,22 +340,14 @@ def held(path: Path) -> int:
     files = [path.with_name(f"{stem}-{part}.txt.gz") for part in ("buffer-assignment-values", "live-range")]
     first, *others = [gzip.decompress(one.read_bytes()).decode() for one in (path, *files) if one.exists()]
     dump = oracle.read_split(first, *others) if others else oracle.read_dump(first)
-    arena = {a["index"] for a in dump["allocations"] if a["is_preallocated_temp"] and a["memory_space"] == 0}
-    values = [value for value in dump["values"].values() if value["allocation"] in arena]
-    tables = [value for value in values if value["shape"].startswith("(")]
-    arrays = [value for value in values if not value["shape"].startswith("(")]
-    return bytes_of(tables) + max(
-        bytes_of([value for value in arrays if value["live_range"][0] <= position <= value["live_range"][1]])
-        for position in oracle.positions_of(dump)
-    )
-
-
-def bytes_of(values: list[dict]) -> int:
-    """The bytes in the union of the slots of values of one allocation."""
-    total = reached = 0
-    for start, size in sorted((value["offset"], value["size"]) for value in values):
-        total += max(start + size - max(start, reached), 0)
-        reached = max(reached, start + size)
+    total = 0
+    for allocation in dump["allocations"]:
+        if allocation["is_preallocated_temp"] and allocation["memory_space"] == 0:
+            values = values_in(dump, allocation)
+            tables = [value for value in values if value["shape"].startswith("(")]
+            arrays = [value for value in values if not value["shape"].startswith("(")]
+            slots = [(value["offset"], value["offset"] + value["size"]) for value in tables]
+            total += union(slots) + occupied_peak(arrays)
     return total
 
 
