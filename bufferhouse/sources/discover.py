@@ -120,7 +120,7 @@ def _note_failures(dumps: Iterable[Found], failed: set[str]) -> None:
         entry = dump.main
         if entry.is_explicit:  # its folder is not listed
             mark = f"{_module_of(entry.path)}{OOM_MARK}"
-            dump.did_not_fit = any(entry.tree.beside(mark + ending) for ending in ("txt", "hlo.pb")) or None
+            dump.did_not_fit = any(map(entry.tree.beside, (f"{mark}txt", f"{mark}hlo.pb"))) or None
         elif failed:
             dump.did_not_fit = _module_of(entry.path) in failed or None
 

@@ -16,7 +16,7 @@ from bufferhouse.dump.native import new_scanner
 from bufferhouse.paths import CHECKOUT
 from tests.system.test_floors import MODULES, imports
 
-MOST_MODULES, MOST_MOVES = (40, 300) if new_scanner() else (46, 350)
+MOST_MODULES, MOST_MOVES = (40, 300) if new_scanner() else (46, 340)
 OURS = {str(path) for path in MODULES.values()}
 SEEDS = CHECKOUT / "examples" / "fleet" / "seeds"
 
