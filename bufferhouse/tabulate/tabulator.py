@@ -206,9 +206,8 @@ class Tabulator:
             OverlapError: as `strict_overlaps`; nothing was added.
         """
         a = dump.allocations
-        for text in dict.fromkeys(chain(dump.values.shape, a.parameter_shape, a.output_shape)):
-            if text is not None and text not in self.shapes:
-                self._number(text)
+        shapes = dict.fromkeys(chain(dump.values.shape, a.parameter_shape, a.output_shape))
+        self._number([text for text in shapes if text is not None and text not in self.shapes])
         dumps = Dumps.of(dump)
         [signature] = entry_signatures(dumps)
         overlaps = strict_overlaps(dumps)
@@ -222,9 +221,10 @@ class Tabulator:
             self.protos.append((content.dump_id, proto))
         return self.signature_ids[-1]
 
-    def _number(self, shape_text: str) -> None:
-        self.shape_rows.append(parse_shape(shape_text))
-        self.shapes[shape_text] = len(self.shapes)
+    def _number(self, texts: list[str]) -> None:
+        """Number new shapes; none of them where a text is not a shape."""
+        self.shape_rows += [parse_shape(text) for text in texts]
+        self.shapes.update(zip(texts, count(len(self.shapes))))
 
     def finish(self) -> Batch:
         """Return everything added so far as frames, and the shapes they mention."""
@@ -232,18 +232,19 @@ class Tabulator:
         said = read(texts.distinct)
         self._number_results(said)
         names = interned(self.dumps, said, texts)
+        keys = self._keys(names, texts)
         columns = {
             "dumps": _transposed("dumps", self._dump_rows()),
             "dump_files": file_columns(self.contents, self.sizes, [f.trailing_newlines for f in self.dumps.facts]),
-            "allocations": self._allocations(),
-            "hlo_values": self._hlo_values(names, texts),
-            "cross_color_values": self._cross_color_values(),
-            "further_positions": self._further_positions(names),
-            "uses": self._uses(names),
-            "instructions": self._instructions(names),
-            "instruction_texts": self._instruction_texts(said, names, texts),
-            "live_ranges": self._live_ranges(names),
-            "peak_buffers": self._peak_buffers(names),
+            "allocations": self._allocations(keys["allocations"]),
+            "hlo_values": self._hlo_values(keys["values"], names, texts),
+            "cross_color_values": self._cross_color_values(keys["cross_color_values"]),
+            "further_positions": self._further_positions(keys["positions"], names),
+            "uses": self._uses(keys["uses"], names),
+            "instructions": self._instructions(keys["names"], names),
+            "instruction_texts": self._instruction_texts(keys["texts"], said, names, texts),
+            "live_ranges": self._live_ranges(keys["live_ranges"], names),
+            "peak_buffers": self._peak_buffers(keys["peak_buffers"], names),
             "protos": _transposed("protos", self.protos),
             "shapes": shape_columns(self.shape_rows),
         }
@@ -254,7 +255,7 @@ class Tabulator:
         for text in dict.fromkeys(said.result_shape):
             if text is not None and text not in self.shapes:
                 try:
-                    self._number(text)
+                    self._number([text])
                 except ShapeError:
                     continue
 
@@ -265,31 +266,33 @@ class Tabulator:
     def _shape_ids(self, texts: list[str | None]) -> list[int | None]:
         return list(map(self.shapes.get, texts))
 
-    def _keys(self, counts: Iterable[int]) -> list[int]:
-        """Return dump ids, each as often as its count says."""
-        return list(repeated([content.dump_id for content in self.contents], counts))
+    def _keys(self, names: Names, texts: Texts) -> dict[str, list[int]]:
+        """Return the dump id of each row of each table, of each name and of each text."""
+        dump_ids = [content.dump_id for content in self.contents]
+        rows = self.dumps.rows | {"names": names.counts, "texts": texts.counts}
+        return {table: list(repeated(dump_ids, counts)) for table, counts in rows.items()}
 
-    def _allocations(self) -> Columns:
+    def _allocations(self, keys: list[int]) -> Columns:
         a, counts = self.dumps.allocations, self.dumps.rows["allocations"]
         return (
-            self._keys(counts), _ordinals(counts), a.size_bytes, a.memory_space, a.page, a.pointer, a.is_constant,
+            keys, _ordinals(counts), a.size_bytes, a.memory_space, a.page, a.pointer, a.is_constant,
             a.is_thread_local, a.is_maybe_live_out, a.parameter_number, a.parameter_shape_index,
             self._shape_ids(a.parameter_shape), self._shape_ids(a.output_shape), self.strict_overlaps,
         )  # fmt: skip
 
-    def _hlo_values(self, names: Names, texts: Texts) -> Columns:
+    def _hlo_values(self, keys: list[int], names: Names, texts: Texts) -> Columns:
         v = self.dumps.values
         shape_ids = pl.Series(self._shape_ids(v.shape), dtype=pl.Int64)
         logical = pl.Series([shape.logical_bytes for shape in self.shape_rows], dtype=pl.Int64)
         physical = pl.Series([shape.physical_bytes for shape in self.shape_rows], dtype=pl.Int64)
         return (
-            self._keys(self.dumps.rows["values"]), v.value_id, names.values, v.shape_index,
+            keys, v.value_id, names.values, v.shape_index,
             v.is_phi, v.memory_space, shape_ids, v.allocation_index, v.offset_bytes, v.size_bytes,
             logical.gather(shape_ids), physical.gather(shape_ids), v.uses_state, texts.ids,
         )  # fmt: skip
 
-    def _cross_color_values(self) -> Columns:
-        c, counts = self.dumps.cross_color_values, self.dumps.rows["cross_color_values"]
+    def _cross_color_values(self, keys: list[int]) -> Columns:
+        c = self.dumps.cross_color_values
         owners = self._parts("cross_color_values", c.allocation_index)
         blocks = [part.count(owner) for part in owners for owner in dict.fromkeys(part)]
         values = zip(
@@ -298,49 +301,46 @@ class Tabulator:
             strict=True,
         )
         value_ids = [own[row] for own, rows in values for row in rows]
-        return self._keys(counts), c.allocation_index, _ordinals(blocks), value_ids, c.memory_space
+        return keys, c.allocation_index, _ordinals(blocks), value_ids, c.memory_space
 
-    def _further_positions(self, names: Names) -> Columns:
+    def _further_positions(self, keys: list[int], names: Names) -> Columns:
         p = self.dumps.positions
-        columns = (*self._owned("positions", p.count), names.positions, p.shape_index)
+        columns = (keys, *self._owned(p.count), names.positions, p.shape_index)
         is_further = [ordinal > 0 for ordinal in columns[2]]  # the first is the value itself
         return tuple(list(compress(column, is_further)) for column in columns)
 
-    def _uses(self, names: Names) -> Columns:
+    def _uses(self, keys: list[int], names: Names) -> Columns:
         u = self.dumps.uses
-        return (*self._owned("uses", u.count), names.uses, u.operand_number, u.operand_shape_index)
+        return (keys, *self._owned(u.count), names.uses, u.operand_number, u.operand_shape_index)
 
-    def _owned(self, table: str, counts: list[int]) -> Columns:
-        """Return the keys of a list that belongs to a value: dump, value, place in the list."""
-        owners = repeated(self.dumps.values.value_id, counts)
-        return self._keys(self.dumps.rows[table]), owners, _ordinals(counts)
+    def _owned(self, counts: list[int]) -> Columns:
+        """Return the further keys of a list that belongs to a value: the value, and the place in the list."""
+        return repeated(self.dumps.values.value_id, counts), _ordinals(counts)
 
-    def _instructions(self, names: Names) -> Columns:
+    def _instructions(self, keys: list[int], names: Names) -> Columns:
         pairs = zip(self.dumps.rows["schedule"], names.counts, strict=True)
         positions = [chain(range(scheduled), repeat(None, all_names - scheduled)) for scheduled, all_names in pairs]
-        return self._keys(names.counts), _ordinals(names.counts), names.names, chain.from_iterable(positions)
+        return keys, _ordinals(names.counts), names.names, chain.from_iterable(positions)
 
-    def _instruction_texts(self, said: AttributeColumns, names: Names, texts: Texts) -> Columns:
+    def _instruction_texts(self, keys: list[int], said: AttributeColumns, names: Names, texts: Texts) -> Columns:
         read_once = (
             said.opcode, said.op_name, said.source_file, said.source_line, said.stack_frame_id,
             said.custom_call_target, self._shape_ids(said.result_shape),
         )  # fmt: skip
         operand_counts = [len(said.operands[row]) for row in texts.rows]
         return (
-            self._keys(texts.counts), _ordinals(texts.counts), names.texts,
+            keys, _ordinals(texts.counts), names.texts,
             *([cells[row] for row in texts.rows] for cells in read_once),
             _lists(names.operands, operand_counts), [texts.distinct[row] for row in texts.rows],
         )  # fmt: skip
 
-    def _live_ranges(self, names: Names) -> Columns:
+    def _live_ranges(self, keys: list[int], names: Names) -> Columns:
         r, counts = self.dumps.live_ranges, self.dumps.rows["live_ranges"]
-        keys = self._keys(counts), _ordinals(counts), names.live_ranges
-        return (*keys, r.shape_index, r.start_position, r.end_position)
+        return (keys, _ordinals(counts), names.live_ranges, r.shape_index, r.start_position, r.end_position)
 
-    def _peak_buffers(self, names: Names) -> Columns:
+    def _peak_buffers(self, keys: list[int], names: Names) -> Columns:
         k, counts = self.dumps.peak_buffers, self.dumps.rows["peak_buffers"]
-        keys = self._keys(counts), _ordinals(counts), names.peak_buffers
-        return (*keys, k.shape_index, k.listed_bytes, k.cumulative_bytes)
+        return (keys, _ordinals(counts), names.peak_buffers, k.shape_index, k.listed_bytes, k.cumulative_bytes)
 
     def _dump_rows(self) -> list[tuple]:
         a = self.dumps.allocations
