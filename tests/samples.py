@@ -9,6 +9,23 @@ from typing import NamedTuple
 from bufferhouse.paths import CHECKOUT
 
 FLEET = CHECKOUT / "examples" / "fleet"
+BUILDS = (  # of the corpus, without those that readers refuse by name
+    "gpu-sm90-jaxlib-0.10.2-userbuffers",
+    "jaxlib-0.10.0",
+    "jaxlib-0.4.13",
+    "jaxlib-0.4.25",
+    "jaxlib-0.4.38",
+    "jaxlib-0.6.0",
+    "jaxlib-0.7.0",
+    "jaxlib-0.8.0",
+    "jaxlib-0.9.0",
+    "tensorflow-2.1.4",
+    "tensorflow-2.10.1",
+    "tensorflow-2.21.0",
+    "tensorflow-2.5.3",
+    "tpu-v5e-jaxlib-0.4.38-libtpu-0.0.8",
+    "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33",
+)
 SUFFIX = "-buffer-assignment.txt"
 SIBLINGS = {"values": "-buffer-assignment-values.txt", "live_range": "-live-range.txt"}
 

@@ -10,26 +10,10 @@ from bufferhouse.dump import instruction_text
 from bufferhouse.paths import CHECKOUT
 from bufferhouse.tabulate.shape import parse_shape
 from tests import oracle
+from tests.samples import BUILDS
 
 CORPUS = CHECKOUT / ".." / "shared" / "corpus"
 SUFFIX = "-buffer-assignment.txt"
-BUILDS = (
-    "gpu-sm90-jaxlib-0.10.2-userbuffers",
-    "jaxlib-0.10.0",
-    "jaxlib-0.4.13",
-    "jaxlib-0.4.25",
-    "jaxlib-0.4.38",
-    "jaxlib-0.6.0",
-    "jaxlib-0.7.0",
-    "jaxlib-0.8.0",
-    "jaxlib-0.9.0",
-    "tensorflow-2.1.4",
-    "tensorflow-2.10.1",
-    "tensorflow-2.21.0",
-    "tensorflow-2.5.3",
-    "tpu-v5e-jaxlib-0.4.38-libtpu-0.0.8",
-    "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33",
-)
 # Allocations, values, positions, uses, schedule, live ranges, peak lines; total bytes; max position; printed
 # peak position and its listed bytes; most listed bytes alive and their position.
 SEED_ROWS = {

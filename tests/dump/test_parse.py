@@ -8,26 +8,9 @@ from tests.corpus import Count
 from tests.dump.facts import assert_read_back, facts, facts_for_proto, facts_of_proto, oracle_facts
 from tests.dump.strategies import dumps
 from tests.fuzz import HOSTILE, outcome
-from tests.samples import Sample, of_archive, of_fleet
+from tests.samples import BUILDS, Sample, of_archive, of_fleet
 
 FLEET = of_fleet()
-BUILDS = (
-    "gpu-sm90-jaxlib-0.10.2-userbuffers",
-    "jaxlib-0.10.0",
-    "jaxlib-0.4.13",
-    "jaxlib-0.4.25",
-    "jaxlib-0.4.38",
-    "jaxlib-0.6.0",
-    "jaxlib-0.7.0",
-    "jaxlib-0.8.0",
-    "jaxlib-0.9.0",
-    "tensorflow-2.1.4",
-    "tensorflow-2.10.1",
-    "tensorflow-2.21.0",
-    "tensorflow-2.5.3",
-    "tpu-v5e-jaxlib-0.4.38-libtpu-0.0.8",
-    "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33",
-)
 # Each compiler, platform and layout of files once. The dialects of the others are those of examples, which are read
 # against the slow reader, and that against protos (test_oracle.py); `make soak` reads all.
 OTHERS = {
