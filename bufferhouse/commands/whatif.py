@@ -139,7 +139,7 @@ def fits(
             help="The programs: a name, or the beginning of it; else all.", autocompletion=completion.programs
         ),
     ] = "",
-    chip: Annotated[str | None, typer.Option("--chip", help="The chip, such as v5e.")] = None,
+    chip: Annotated[str | None, typer.Option("--chip", help="The chip, such as v5e or h100.")] = None,
     capacity: Annotated[
         str | None, typer.Option("--capacity", help="The memory instead of a chip, such as 15.75GiB.")
     ] = None,

@@ -32,7 +32,8 @@ class Chip(NamedTuple):
 # Memory per chip (of v2, v3 and v7x per core, which is what a program sees). TPU: what libtpu 0.0.52 prints when
 # memory runs out, available and reserved, such as `15.75G` and `258.00M` on v5e; older ones reserve up to 16 MiB less.
 # Of a v4 that is what it prints on devices; ahead of time it gives a program no more than 15.25 GiB.
-# GPU: the data sheets of NVIDIA; what a driver reserves depends on the machine and is not known here.
+# GPU: the total that nvidia-smi prints; what CUDA and the allocator keep of it depends on the machine and is not known
+# here.
 CHIPS = {
     chip.name: chip
     for chip in (
@@ -43,9 +44,16 @@ CHIPS = {
         Chip("v5p", 96 * _GIB, 279 * _MIB, kinds=("TPU v5p", "TPU v5")),
         Chip("v6e", 63 * _GIB // 2, 264 * _MIB, kinds=("TPU v6e", "TPU v6 lite")),
         Chip("v7x", 95 * _GIB, 268 * _MIB, kinds=("TPU v7x", "TPU7x")),
-        Chip("a100-40", 40 * _GIB, target="sm_8.0"),
-        Chip("a100-80", 80 * _GIB, target="sm_8.0"),
-        Chip("h100", 80 * _GIB, target="sm_9.0"),
+        Chip("t4", 15360 * _MIB, target="sm_7.5"),
+        Chip("a10g", 23028 * _MIB, target="sm_8.6"),
+        Chip("l4", 23034 * _MIB, target="sm_8.9"),
+        Chip("l40s", 46068 * _MIB, target="sm_8.9"),
+        Chip("a100-40", 40960 * _MIB, target="sm_8.0"),
+        Chip("a100-80", 81920 * _MIB, target="sm_8.0"),
+        Chip("h100", 81559 * _MIB, target="sm_9.0"),
+        Chip("h200", 143771 * _MIB, target="sm_9.0"),
+        Chip("b200", 183359 * _MIB, target="sm_10.0"),
+        Chip("gb200", 189471 * _MIB, target="sm_10.0"),
     )
 }
 

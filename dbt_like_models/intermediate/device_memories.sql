@@ -1,11 +1,11 @@
 -- The memory of one device by its kind, for runs that do not say it: what its maker documents for one chip or, if the
--- compiler says something else, what the compiler says, in MiB. The names are those that JAX and people use. Memory that
--- the compiler keeps for itself is included.
+-- compiler or the driver says something else, what these say, in MiB. The names are those that JAX and people use. Memory
+-- that the compiler or the driver keeps for itself is included.
 -- grain: device_kind
 SELECT
     device_kind,  -- Device as a run calls it.
     CAST(memory_mib AS BIGINT) * 1048576 AS memory_bytes,  -- Memory of one, in bytes.
-    said_by  -- Document or compiler that says so.
+    said_by  -- Document, compiler or tool that says so.
 FROM (
     VALUES
     -- JAX calls the efficient line lite: a v5e is a TPU v5 lite, and a v5p a TPU v5.
@@ -20,7 +20,17 @@ FROM (
     ('TPU v6e', 32256, 'libtpu 0.0.52, out-of-memory messages: what fits and what is reserved'),
     ('TPU7x', 97280, 'libtpu 0.0.52, out-of-memory messages: what fits and what is reserved'),
     ('TPU v7x', 97280, 'libtpu 0.0.52, out-of-memory messages: what fits and what is reserved'),
-    ('NVIDIA A100-SXM4-40GB', 40960, 'NVIDIA A100 datasheet: GPU memory'),
-    ('NVIDIA A100-SXM4-80GB', 81920, 'NVIDIA A100 datasheet: GPU memory'),
-    ('NVIDIA H100 80GB HBM3', 81920, 'NVIDIA H100 datasheet: GPU memory')
+    -- Of some less than their data sheets say, because error correction takes a part.
+    ('Tesla T4', 15360, 'nvidia-smi, total memory'),
+    ('NVIDIA A10G', 23028, 'nvidia-smi, total memory'),
+    ('NVIDIA L4', 23034, 'nvidia-smi, total memory'),
+    ('NVIDIA L40S', 46068, 'nvidia-smi, total memory'),
+    ('NVIDIA A100-SXM4-40GB', 40960, 'nvidia-smi, total memory'),
+    ('NVIDIA A100-SXM4-80GB', 81920, 'nvidia-smi, total memory'),
+    ('NVIDIA A100 80GB PCIe', 81920, 'nvidia-smi, total memory'),
+    ('NVIDIA H100 80GB HBM3', 81559, 'nvidia-smi, total memory'),
+    ('NVIDIA H100 PCIe', 81559, 'nvidia-smi, total memory'),
+    ('NVIDIA H200', 143771, 'nvidia-smi, total memory'),
+    ('NVIDIA B200', 183359, 'nvidia-smi, total memory'),
+    ('NVIDIA GB200', 189471, 'nvidia-smi, total memory')
 ) AS written (device_kind, memory_mib, said_by)
