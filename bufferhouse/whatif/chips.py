@@ -51,9 +51,13 @@ CHIPS = {
         Chip("a100-40", 40960 * _MIB, target="sm_8.0"),
         Chip("a100-80", 81920 * _MIB, target="sm_8.0"),
         Chip("h100", 81559 * _MIB, target="sm_9.0"),
+        Chip("h100-nvl", 95830 * _MIB, target="sm_9.0"),
+        Chip("gh200", 97871 * _MIB, target="sm_9.0"),
         Chip("h200", 143771 * _MIB, target="sm_9.0"),
         Chip("b200", 183359 * _MIB, target="sm_10.0"),
         Chip("gb200", 189471 * _MIB, target="sm_10.0"),
+        Chip("b300", 275040 * _MIB, target="sm_10.3"),
+        Chip("gb300", 284208 * _MIB, target="sm_10.3"),
     )
 }
 

@@ -30,7 +30,11 @@ FROM (
     ('NVIDIA A100 80GB PCIe', 81920, 'nvidia-smi, total memory'),
     ('NVIDIA H100 80GB HBM3', 81559, 'nvidia-smi, total memory'),
     ('NVIDIA H100 PCIe', 81559, 'nvidia-smi, total memory'),
+    ('NVIDIA H100 NVL', 95830, 'nvidia-smi, total memory'),
+    ('NVIDIA GH200 480GB', 97871, 'nvidia-smi, total memory'),
     ('NVIDIA H200', 143771, 'nvidia-smi, total memory'),
     ('NVIDIA B200', 183359, 'nvidia-smi, total memory'),
-    ('NVIDIA GB200', 189471, 'nvidia-smi, total memory')
+    ('NVIDIA GB200', 189471, 'nvidia-smi, total memory'),
+    ('NVIDIA B300 SXM6 AC', 275040, 'nvidia-smi, total memory'),
+    ('NVIDIA GB300', 284208, 'nvidia-smi, total memory')
 ) AS written (device_kind, memory_mib, said_by)

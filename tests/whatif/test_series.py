@@ -302,11 +302,14 @@ def test_a_chip_is_found_by_what_runs_call_it():
 
 def test_a_chip_has_the_memory_that_the_models_know():
     """Two tables say it: by the names of chips, and by what JAX calls a device."""
-    kinds = {name: f"NVIDIA {name.upper()}" for name in ("a10g", "l4", "l40s", "h200", "b200", "gb200")} | {
+    kinds = {name: f"NVIDIA {name.upper()}" for name in ("a10g", "l4", "l40s", "h200", "b200", "gb200", "gb300")} | {
         "t4": "Tesla T4",
         "a100-40": "NVIDIA A100-SXM4-40GB",
         "a100-80": "NVIDIA A100-SXM4-80GB",
         "h100": "NVIDIA H100 80GB HBM3",
+        "h100-nvl": "NVIDIA H100 NVL",
+        "gh200": "NVIDIA GH200 480GB",
+        "b300": "NVIDIA B300 SXM6 AC",
     }
     known = dict(duckdb.sql(MODEL.read_text()).project("device_kind, memory_bytes").fetchall())
     said = {name: known[kinds.get(name, f"TPU {name}")] for name in CHIPS}
