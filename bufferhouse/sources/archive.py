@@ -66,6 +66,11 @@ class Archive:
     free_bytes: int = _MOST_HELD_BYTES
 
     @property
+    def is_zip(self) -> bool:
+        """Whether the archive is a zip, by its name."""
+        return self.path.lower().endswith(".zip")
+
+    @property
     def base(self) -> str:
         """Return the prefix of the path of every member."""
         return f"{self.path}!"
@@ -139,7 +144,7 @@ class Archive:
         """Hold the bytes of a part of a dump; a stream that was looked into gives them only in the next pass."""
         self.held.pop(path, None)  # of a name that comes again
         is_of_dump = not is_module_text(compression.plain_name(path))
-        if self.path.endswith(".zip") or not (is_untouched and is_of_dump) or member.size_bytes > self.free_bytes:
+        if self.is_zip or not (is_untouched and is_of_dump) or member.size_bytes > self.free_bytes:
             return
         data = _content(member)
         self.free_bytes -= member.size_bytes
@@ -234,7 +239,7 @@ class Archive:
     def _members(self, *, quiet: bool = False) -> Iterator[_Member]:
         try:
             with self.opened() if self.opened else open(self.path, "rb") as raw:
-                yield from _zipped(raw) if self.path.endswith(".zip") else _tarred(self.path, raw)
+                yield from _zipped(raw) if self.is_zip else _tarred(self.path, raw)
         except (UsageError, SourceUnavailable):
             raise
         except Exception as error:
@@ -245,7 +250,7 @@ class Archive:
         """Return what the archive is, by its first bytes, if its name says something else."""
         with suppress(OSError), self.opened() if self.opened else open(self.path, "rb") as raw:
             beginning = raw.read(tarfile.BLOCKSIZE)
-            if beginning[_TAR_MARK_AT:].startswith(b"ustar") and not self.path.endswith(".tar"):
+            if beginning[_TAR_MARK_AT:].startswith(b"ustar") and not self.path.lower().endswith(".tar"):
                 return "a tar that is not compressed; name it ….tar"
             return compression.misnamed(self.path, beginning)
         return None

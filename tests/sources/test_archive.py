@@ -146,6 +146,16 @@ def test_an_archive_is_read_as_the_directory(fleet, tmp_path, kind):
     assert expected == told(discover([archived(tmp_path / f"fleet{kind}", files_of_fleet(fleet))]))
 
 
+@pytest.mark.parametrize("kind", [".TAR", ".TGZ", ".TAR.ZST", ".ZIP"])
+def test_an_archive_in_capitals_is_read_like_its_twin(tmp_path, kind):
+    """It was counted as one more file that is no dump; its run is called like it, without the ending."""
+    inside = {f"{name_of(1)}.GZ": gzip.compress(small_dump(1)), f"{name_of(2)}.BZ2": b"BZh9"}
+    path = archived(tmp_path / f"night{kind.lower()}", inside).rename(tmp_path / f"night{kind}")
+    found = discover([tmp_path])
+    assert [("night", {"combined": small_dump(1)})] == [(dump.run_name, files) for dump, files in read(found.dumps)]
+    assert [f"{path}!{name_of(2)}.BZ2"] == found.archives
+
+
 # Above, every kind is read as the directory is; `make soak` loads a zip file, too.
 @pytest.mark.parametrize("kind", [".tar.gz", pytest.param(".zip", marks=pytest.mark.soak)])
 def test_an_archive_holds_what_the_directory_holds(example_warehouse, warehouse, fleet, tmp_path, kind):
