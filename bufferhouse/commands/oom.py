@@ -192,7 +192,7 @@ def _held(file: BinaryIO | Exception) -> Iterator[BinaryIO]:
 @contextmanager
 def _opened(name: str) -> Iterator[BinaryIO]:
     from bufferhouse.sources import compression
-    from bufferhouse.sources.logs import check_plain
+    from bufferhouse.sources.logs import check_name, check_plain
 
     if name == "-":
         plain = io.BufferedReader(sys.stdin.buffer)
@@ -202,10 +202,12 @@ def _opened(name: str) -> Iterator[BinaryIO]:
         finally:
             plain.detach()  # else standard input would be closed with it
         return
-    with open(name, "rb") as file, compression.opened(name, file) as plain:
-        if plain is file:
-            check_plain(file.peek(8))
-        yield plain
+    with open(name, "rb") as file:
+        check_name(name, file)
+        with compression.opened(name, file) as plain:
+            if plain is file:
+                check_plain(file.peek(8))
+            yield plain
 
 
 @contextmanager

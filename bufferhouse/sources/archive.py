@@ -227,7 +227,7 @@ class Archive:
             except (UsageError, SourceUnavailable):
                 raise
             except Exception as error:
-                yield entry, OSError(f"damaged in the archive: {_reason(error)}")
+                yield entry, _fault(error)
                 continue
             with file:
                 yield entry, file
@@ -284,7 +284,20 @@ def _soundly(member: _Member, read: Callable[[BinaryIO], bytes | Exception]) -> 
     except (UsageError, SourceUnavailable):
         raise
     except Exception as error:
-        return OSError(f"damaged in the archive: {_reason(error)}")
+        return _fault(error)
+
+
+class _Locked(OSError):
+    """A member that is whole and encrypted."""
+
+
+def _refuse_locked() -> BinaryIO:
+    raise _Locked("encrypted with a password; unpack the archive first")
+
+
+def _fault(error: Exception) -> OSError:
+    """Return the error of a member that cannot be read."""
+    return error if isinstance(error, _Locked) else OSError(f"damaged in the archive: {_reason(error)}")
 
 
 class _Header(tarfile.TarInfo):
@@ -331,6 +344,7 @@ class _Header(tarfile.TarInfo):
 
 _TAR_MARK_AT = 257  # in the header of a member
 _WINDOWS = 0  # the system that a member of a zip says it was written on
+_ENCRYPTED = 1  # a flag of a member of a zip
 _EXTENDED_AT = 504  # in a block of a sparse map: whether another one follows
 
 
@@ -408,7 +422,8 @@ def _zipped(raw: BinaryIO) -> Iterator[_Member]:
                 mtime_ns = int(datetime(*info.date_time, tzinfo=UTC).timestamp()) * 10**9
             except ValueError:
                 mtime_ns = 0  # some writers leave month and day at 0
-            member = _Member(name, info.file_size, mtime_ns, partial(archive.open, info))
+            opened = _refuse_locked if info.flag_bits & _ENCRYPTED else partial(archive.open, info)
+            member = _Member(name, info.file_size, mtime_ns, opened)
             if S_ISLNK(info.external_attr >> 16):
                 target = _first_bytes(member, _LONGEST_NAME)
                 target = b"" if isinstance(target, Exception) else target
