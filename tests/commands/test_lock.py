@@ -293,6 +293,24 @@ def test_a_comment_is_written_over_no_lock_and_no_warehouse(locked: Path, exampl
         assert before == [path.read_bytes() for path in (lock, warehouse)]
 
 
+@pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["nowhere"], "nowhere"),
+        (["kept", "--chip", "TPU v6e"], "expected a chip of the dumps"),
+        (["kept", "--metric", "temp"], "found 'temp'"),
+        (["kept", "--file", "none.lock"], "there is no such file"),
+    ],
+)
+def test_a_comment_says_that_no_check_could_be_made(words: list[str], why: str, locked: Path, tmp_path: Path):
+    """With the reason, in the place of a comment about an older state of the branch."""
+    (tmp_path / "c.md").write_text("passed")
+    said = call("lock", "--check", "--file", locked, "--comment", tmp_path / "c.md", *words)
+    text = (tmp_path / "c.md").read_text()
+    assert (2, True, True) == (said.code, why in text, ": not checked\n" in text.splitlines(keepends=True)[0]), text
+
+
 def test_a_word_that_is_neither_path_nor_run_is_said_to_be_neither(example_warehouse: Path):
     """Who mistypes a folder where a warehouse lies reads that the folder is not there."""
     said = call("lock", "dump/of/today", "--warehouse", example_warehouse)

@@ -138,6 +138,11 @@ def lock_text(
     return report_text(f"{name}: {said}", sections, form, exact=exact)
 
 
+def unmade_text(name: str, reason: str) -> str:
+    """Return the comment about a check that could not be made."""
+    return _comment(f"{name}: not checked", [Section("The check could not be made", reason.split("\n"))], exact=False)
+
+
 def _comment(title: str, sections: Sequence[Section], *, exact: bool) -> str:
     """Return a report in Markdown; rows beyond what GitHub takes of a comment are counted, long texts cut."""
     text = report_text(title, sections, "markdown", exact=exact)
