@@ -119,7 +119,7 @@ def lock(
         pass
     _note(fresh)
     accepted = _accepted(accept, fresh) if accept else None
-    _write(file, fresh, accepted, why or "", is_anew=not update and not accept)
+    _write(file, fresh, accepted, why or "", chip, is_anew=not update and not accept)
     if fresh.refused:
         raise typer.Exit(1)
 
@@ -138,6 +138,7 @@ def _write(
     fresh: "Lock",
     accepted: set[tuple[str, str, int]] | None,
     why: str,
+    chip: str | None,
     *,
     is_anew: bool,
 ) -> None:
@@ -149,7 +150,7 @@ def _write(
     from bufferhouse.report.text.figures import some_of
 
     with held(file):
-        kept = read_mendable(file) if not is_anew or file.exists() else Mendable([{}])
+        kept = read_mendable(file, chip) if not is_anew or file.exists() else Mendable([{}])
         removed: set[str] = set()
         if is_anew and fresh.refused:
             # What has no dump may be a program whose dump cannot be read: its entry and its reason are not lost.
@@ -222,7 +223,7 @@ def _check(
         raise UsageError(f"--metric: expected {' or '.join(METRICS)}, found {metric!r}{did_you_mean(metric, METRICS)}")
     check_known("--reshaped", reshaped, RESHAPED_MODES)
     limit = parse_threshold(fail_over, "--fail-over") if fail_over is not None else ANY_GROWTH
-    kept = read_lock(file)
+    kept = read_lock(file, chip)
     with _dumps(sources, file, chip, warehouse, wait) as (con, fresh):
         if not set(fresh.chips) & set(kept.chips):
             raise other_chip(file, kept, fresh, chip)

@@ -311,6 +311,16 @@ def test_a_comment_says_that_no_check_could_be_made(words: list[str], why: str, 
     assert (2, True, True) == (said.code, why in text, ": not checked\n" in text.splitlines(keepends=True)[0]), text
 
 
+@pytest.mark.usefixtures("runs")
+def test_the_way_out_of_a_file_that_cannot_be_used_names_the_chip(locked: Path, tmp_path: Path):
+    """Without it a copied command would write entries of the chip that the names of the dumps say."""
+    missing, merged = tmp_path / "none.lock", tmp_path / "merged.lock"
+    merged.write_text(f"<<<<<<< ours\n{locked.read_text()}")
+    for path, command in ((missing, "lock"), (merged, "lock --update")):
+        said = call("lock", "--check", "kept", "--chip", "TPU v6e", "--file", path)
+        assert f"with: bufferhouse {command} --file {path} --chip 'TPU v6e' DUMPS" in said.err
+
+
 def test_a_word_that_is_neither_path_nor_run_is_said_to_be_neither(example_warehouse: Path):
     """Who mistypes a folder where a warehouse lies reads that the folder is not there."""
     said = call("lock", "dump/of/today", "--warehouse", example_warehouse)
