@@ -200,7 +200,9 @@ def regressions(
     rows = {**_counts(found, chosen, stale), "seconds": f"{time.monotonic() - started:.1f}"}
     # A note says that a published copy was read because the warehouse is being written: it may lack the newest runs.
     noted = list(dict.fromkeys(filter(None, [chosen.note, *(comparison.note for comparison, _ in found)])))
-    said = "\n\n".join([figures(rows), *filter(None, [none]), *noted, *(stale_line(entry) for entry in stale)])
+    said = "\n\n".join(
+        [figures(rows), *filter(None, [none]), *noted, *(sentence(stale_line(entry)) for entry in stale)]
+    )
     leave_summary("regressions-summary", said, "How many programs grew.")
     return Completed(message="; ".join([*_said(found, chosen, rows["regressions"]), *noted]), data=rows)
 

@@ -215,6 +215,8 @@ def test_github_reads_one_command_a_line(compare, tmp_path: Path):
     assert warning.startswith(
         "::warning title=bufferhouse::nothing grew over the limit for jit_nothing in memory space 0"
     )
+    table = compare("--fail-over", "5%,1MiB", "--accept", accepted).out
+    assert "Stale in the accept file\nNothing grew over the limit for jit_nothing" in table
     assert notice.startswith(f"::notice title=bufferhouse::{BEFORE} → {AFTER}: ")
     assert "1 program over 5 %25 and 1 MiB, 0 accepted" in notice
 
@@ -259,10 +261,10 @@ def test_what_was_accepted_passes_until_it_grows(compare, tmp_path: Path):
     assert 0 == said.code
     assert "kept for backward" in said.out
     words = ("--fail-over", "5%,1MiB", "--accept", accept_file(tmp_path / "too_little.toml", size - 1))
-    exceeded = f"the accept file allows {GROWN[0]} in memory space 0 up to {size - 1:,} B, found {size:,} B"
-    for form in ("table", "github"):
+    exceeded = f"he accept file allows {GROWN[0]} in memory space 0 up to {size - 1:,} B, found {size:,} B"
+    for form, first in (("table", "\nT"), ("github", "::t")):
         said = compare(*words, "--format", form)
-        assert (1, True) == (said.code, exceeded in said.out)
+        assert (1, True) == (said.code, first + exceeded in said.out)
     [found] = json.loads(compare(*words, "--format", "json").out)["gate"]["exceeded"]
     assert (GROWN[0], size - 1, size) == (found["program_name"], found["up_to_bytes"], found["after_bytes"])
 

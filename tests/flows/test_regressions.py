@@ -184,7 +184,7 @@ def test_accepted_growth_is_not_told(prefect_server, upgraded, told, tmp_path):
     summary = artifacts(state)["regressions-summary"]
     said = figures(summary)
     assert ("0", "1", "1") == tuple(said[name] for name in ("regressions", "accepted", "stale in the accept file"))
-    assert "nothing grew over the limit for jit_fft in memory space 0; remove the entry (agreed)" in summary
+    assert "Nothing grew over the limit for jit_fft in memory space 0; remove the entry (agreed)" in summary
 
 
 @pytest.mark.parametrize("names", [["old"], ["old", "new"]])

@@ -55,7 +55,7 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
             "offenders",
         )
     ]
-    sections[0].lines.extend(f"{exceeded_line(row, entry)}." for row, entry in verdict.exceeded)
+    sections[0].lines.extend(sentence(exceeded_line(row, entry)) for row, entry in verdict.exceeded)
     if verdict.missing:
         records = [show(row) for row in _missing_records(comparison, verdict)]
         lines = [_missing(comparison, verdict)]
@@ -76,7 +76,7 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
         records = [{**show(by_key[row.key]), "why": entry.why} for row, entry in verdict.accepted]
         sections.append(Section("Accepted", [], [*_columns(records), _WHY], records, "accepted"))
     if verdict.stale:
-        sections.append(Section("Stale in the accept file", [stale_line(entry) for entry in verdict.stale]))
+        sections.append(Section("Stale in the accept file", [sentence(stale_line(entry)) for entry in verdict.stale]))
     return sections
 
 
