@@ -221,6 +221,17 @@ def test_github_reads_one_command_a_line(compare, tmp_path: Path):
     assert "1 program over 5 %25 and 1 MiB, 0 accepted" in notice
 
 
+def test_github_is_told_bytes_to_the_byte(compare, small):
+    """With --bytes, as the other forms; it was passed over."""
+    said = compare("--fail-over", "1KiB", "--format", "github", "--bytes").out
+    assert re.search(
+        r"jit_cnn_train_step, .*: 5,\d{3},\d{3} B → 6,\d{3},\d{3} B \(\+1,\d{3},\d{3} B, .*limit 1,024 B", said
+    )
+    assert not re.search(r"[KMG]iB", said)
+    lost = small("kept", "undonated", "--fail-over", "500%", "--format", "github", "--bytes").out
+    assert "jit_train_step: 4,194,304 B of parameters are not donated any more" in lost
+
+
 def test_github_is_told_what_passes_the_gate(small):
     """Donations that are lost, programs that are new and those that are gone, as on a terminal."""
     found = []

@@ -123,6 +123,7 @@ def test_a_limit_lets_growth_pass(locked: Path):
     for form in ("table", "markdown", "github"):
         said = call(*check, form)
         assert (0, True, False) == (said.code, "+1.0 MiB" in said.out, ": nothing grew\n" in said.out)
+    assert "+1,048,576 B, within the limit 10 %25" in call(*check, "github", "--bytes").out
     assert 1 == len(json.loads(call(*check, "json").out)["within_limit"])
     assert 1 == call("lock", "--check", "stored", "--file", locked, "--fail-over", "1%").code
 
