@@ -33,6 +33,10 @@ class CompressionError(OSError):
         self.role = "combined"
 
 
+class Damaged(CompressionError):
+    """Compressed data that is damaged: reading it again gives nothing else."""
+
+
 def plain_name(name: str) -> str:
     """Return a file name without the suffix of its compression."""
     return name[: name.rindex(".")] if name.endswith(ENDINGS) else name
@@ -112,7 +116,7 @@ def decompressed(name: str, data: bytes, limit: int | None = None) -> bytes:
     """Return the bytes a file holds, decompressed by the suffix of its name.
 
     Raises:
-        CompressionError: they are damaged, or more than `limit`, by default that of `limit_bytes`.
+        CompressionError: they are `Damaged`, or more than `limit`, by default that of `limit_bytes`.
     """
     if not name.endswith(ENDINGS):
         return data
@@ -127,7 +131,7 @@ def decompressed(name: str, data: bytes, limit: int | None = None) -> bytes:
                     raise CompressionError(str(too_large(limit)), data)
         except DAMAGE as error:
             what = misnamed(name, data) or f"{name.rsplit('.', 1)[1].lower()} data that is damaged: {error}"
-            raise CompressionError(what, data) from None
+            raise Damaged(what, data) from None
         return content.getvalue()
 
 
