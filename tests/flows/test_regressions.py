@@ -217,6 +217,17 @@ def test_one_run_is_compared_with_nothing(prefect_server, warehouse, told):
     assert [] == told
 
 
+def test_a_retention_that_keeps_nothing_to_compare_with_is_named(prefect_server, tmp_path):
+    """Who keeps one run of each kind gets no comparison, night by night: the message says which key to change."""
+    path = tmp_path / "warehouse.duckdb"
+    write_dumps(tmp_path / "only", [1])
+    run_ingest([str(tmp_path / "only")], path)
+    settings = ["retention.keep_runs=1"]
+    state = flows.regressions.regressions(warehouse=str(path), settings=settings, return_state=True)
+    expected = "of 1 run 1 has dumps; retention.keep_runs = 1 removes the run to compare with, 2 keeps it"
+    assert state.message.endswith(expected)
+
+
 def test_what_cannot_be_judged_is_told(prefect_server, tmp_path, told):
     """Two runs without a program in common: no regression is found, and the message says that nothing was compared."""
     [old] = write_dumps(tmp_path / "old", [1])
