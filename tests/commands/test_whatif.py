@@ -126,6 +126,7 @@ def test_estimates_prove_of_no_program_that_it_cannot_fit(example_warehouse: Pat
     [
         (["--edit", "remove:no_such_value"], "no value with a live range in memory space 0 is named 'no_such_value'"),
         (["--edit", "donate:0"], "is named '0'; did you mean 'parameter=0' or '#0'?"),
+        (["--edit", "offload:no_such"], "offload:no_such: no value with a live range"),
         (["--edit", "free:parameter=0"], "is a parameter, which its caller keeps: donate it first"),
         (["--edit", "fre:parameter=0"], "found 'fre'; did you mean 'free'?"),
         (["--edit", "shrink:parameter=0:"], "expected an element type such as bf16 at the end"),
