@@ -186,7 +186,7 @@ def test_a_dump_without_live_ranges_says_what_cannot_be_told(warehouse: Path, tm
     place = tmp_path / "module_0001.jit_f.cpu_after_optimizations-buffer-assignment.txt"
     place.write_bytes(text[: text.index(b"\nTotal bytes used")])
     assert 0 == call("ingest", tmp_path, "--warehouse", warehouse).code
-    for words in (["savings"], ["whatif", "--edit", "remove:v0"], ["whatif", "--fit", "1"]):
+    for words in (["savings"], ["whatif", "--edit", "remove:v0"], ["whatif", "--fit", "1B"]):
         outcome = call(words[0], "jit_f", *words[1:], "--warehouse", warehouse)
         assert (2, "") == (outcome.code, outcome.out)
         assert "the dump has no live ranges: it says how large each value is, not when it is alive" in outcome.err
