@@ -400,7 +400,7 @@ def test_rubbish_between_members_is_said(warehouse, tmp_path):
 
 
 def test_a_file_that_is_no_archive_is_said(warehouse, tmp_path):
-    """Whatever its name promises; and its neighbours load."""
+    """Whatever its name promises; and its neighbors load."""
     paths = [tmp_path / f"{name}{kind}" for kind in KINDS for name in ("empty", "no")]
     for path in paths:
         path.write_bytes(b"" if path.name.startswith("empty") else b"no archive" * 100)
