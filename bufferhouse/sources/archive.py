@@ -124,6 +124,15 @@ class Archive:
         self.links = {path: self._led_to_its_end(path, kept) for path in self.links if path not in kept}
         for path, end in self.links.items():
             target = kept.get(end)
+            if path.rpartition("/")[2].rpartition("!")[2] == RUN_FILE:
+                text_bytes += len(self.texts.get(end, b""))
+                if end in self.texts and text_bytes <= _MOST_TEXT_BYTES:
+                    self.texts[path] = self.texts[end]
+                elif end in self.unread:
+                    self.unread[path] = self.unread[end]
+                else:
+                    self.refused.append((path, f"the link leads to no {RUN_FILE} in the archive; pack the file itself"))
+                continue
             if is_log(compression.plain_name(path)):
                 continue  # what it leads to is read where it lies
             if target is not None:

@@ -313,6 +313,23 @@ def test_links_inside_an_archive_are_followed(tmp_path):
         assert [{"combined": small_dump(1)}] * len(names) == [files for _, files in read(found.dumps)]
 
 
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE])
+def test_a_run_file_that_is_a_link_is_read(tmp_path, kind):
+    """As in a folder; one that leads to no run.json of the archive was passed by without a word."""
+    path = tmp_path / "nights.tar"
+    facts = json.dumps({"track": "nightly"}).encode()
+    target = {tarfile.SYMTYPE: "../a/run.json", tarfile.LNKTYPE: "a/run.json"}[kind]
+    files = [member(f"{run}/{name_of(number)}", small_dump(number)) for number, run in enumerate("abc")]
+    links = [("b", target), ("c", "../facts.json" if kind == tarfile.SYMTYPE else "facts.json")]
+    links = [member(f"{run}/run.json", linkname=linked, type=kind) for run, linked in links]
+    path.write_bytes(tarred([member("facts.json", facts), member("a/run.json", facts), *files, *links]))
+    found = discover([path])
+    assert {"a": "nightly", "b": "nightly", "c": None} == {
+        run: one.facts.get("track") for run, one in found.runs.items()
+    }
+    assert [f"{path}!c/run.json: the link leads to no run.json in the archive; pack the file itself"] == found.refused
+
+
 def test_the_last_of_members_with_one_name_counts(tmp_path):
     """As for tar itself, which appends what changed."""
     path = tmp_path / "appended.tar"
