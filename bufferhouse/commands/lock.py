@@ -169,7 +169,7 @@ def _write(
     say(f"{file}: {counted(len(new.entries), 'program')} ({', '.join(new.chips)}), {len(moved):,} written")
     if removed:
         named = some_of(sorted(removed), _MOST_NAMED, 120)
-        say(f"no dump of {named}: no longer in {file}; --update keeps what has no dump")
+        say(f"removed from {file}, as there is no dump of it: {named}; --update would keep it")
     if fresh.refused and is_anew and (left := {key for key in new.entries if key not in fresh.entries}):
         stay, them = ("stays", "it") if len(left) == 1 else ("stay", "one of them")
         count = counted(len(left), "program")

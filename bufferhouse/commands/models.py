@@ -52,9 +52,9 @@ def models(
     """
     if dialect is not None:
         if output_format != "table":
-            raise UsageError("--format: expected it without --dialect, which writes SQL")
+            raise UsageError("--format: expected no --dialect beside it, which writes SQL")
         if no_rows:
-            raise UsageError("--no-rows: expected it without --dialect, which counts no rows")
+            raise UsageError("--no-rows: expected no --dialect beside it, which counts no rows")
         _write_models(dialect, output)
         return
     if output is not None:
@@ -159,7 +159,10 @@ def catalog(
         print(markdown)
         return
     if IS_WHEEL:
-        raise UsageError("expected a checkout, which has the page of the cookbook, or --markdown; this is a wheel")
+        raise UsageError(
+            "only a checkout has the page of the cookbook, and this bufferhouse was installed from a wheel; --markdown "
+            "FILE writes the catalog"
+        )
     text = cookbook.page()
     if not check:
         cookbook.PAGE.write_text(text, encoding="utf-8")

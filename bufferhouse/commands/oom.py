@@ -59,7 +59,9 @@ def oom(
     if asked is not None and held:
         raise UsageError("expected directories of dumps or a run of the warehouse, not both")
     if run is not None and held:
-        raise UsageError(f"{run}: no such file or directory; it is no run either, as dumps are named beside it")
+        raise UsageError(
+            f"{run}: no such file or directory; a run is not taken either where directories of dumps are named"
+        )
     if not logs and run is None:
         say(
             "bufferhouse: no log was named, and no file there has the name of a log: *.log, *.out, *.err, stderr.txt "

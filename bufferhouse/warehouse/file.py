@@ -202,8 +202,8 @@ class File(Warehouse):
                 if not (journal := journal_path(self.path)).exists():
                     raise
                 raise WarehouseError(
-                    f"a killed writer left {self.path} in the middle of a checkpoint; any bufferhouse command of one "
-                    f"who may write it and its folder restores it from {journal}; try again after that"
+                    f"a writer of {self.path} was killed in the middle of a checkpoint; any bufferhouse command by a "
+                    f"user who may write the file and its folder restores it from {journal}; try again after that"
                 ) from error
         settle(self.con)
         version = applied_version(self.con)
