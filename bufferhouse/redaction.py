@@ -193,7 +193,7 @@ def _escaped(error: UnicodeError) -> tuple[str, int]:
 
 
 def terminal(stream: TextIO) -> TextIO:
-    """Return the stream itself, for what writes to a terminal what it means to obey: bars, colours."""
+    """Return the stream itself, for what writes to a terminal what it means to obey: bars, colors."""
     return getattr(stream, "unguarded", stream)
 
 

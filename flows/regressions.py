@@ -55,12 +55,12 @@ class Chosen(NamedTuple):
 
 
 @step(name="choose runs")
-def choose(warehouse: str, wait_seconds: float) -> Held:
-    """Return the runs that are `Chosen`."""
+def choose(warehouse: str, wait_seconds: float, keep_runs: int | None) -> Held:
+    """Return the runs that are `Chosen`; `keep_runs` are those that retention keeps."""
     with reading(address_of(warehouse), wait=wait_seconds) as opened:
         con = opened.con
         pairs = ask(con, "newest_runs").records
-        why_none = "" if pairs else _why_none(con)
+        why_none = "" if pairs else _why_none(con, keep_runs)
         return Held(Chosen(pairs, why_none, _refused_runs(con, pairs), _first_runs(con, pairs), opened.note))
 
 
@@ -100,7 +100,7 @@ def _refused_runs(con: duckdb.DuckDBPyConnection, newest: Sequence[Record]) -> l
     return [name for (name,) in rows]
 
 
-def _why_none(con: duckdb.DuckDBPyConnection) -> str:
+def _why_none(con: duckdb.DuckDBPyConnection, keep_runs: int | None) -> str:
     """Return why no two runs can be compared."""
     runs, read, rejects = con.execute(
         "SELECT COUNT(*), COUNT(*) FILTER (WHERE dump_count > 0),"
@@ -109,6 +109,8 @@ def _why_none(con: duckdb.DuckDBPyConnection) -> str:
     if not runs:
         return "nothing was compared: the warehouse has no runs"
     way_out = f"; {counted(rejects, 'open reject')}: bufferhouse rejects ls" if rejects else ""
+    if keep_runs == 1:
+        way_out += "; retention.keep_runs = 1 removes the run to compare with, 2 keeps it"
     return (
         "nothing was compared: no platform, track and device has two runs with dumps; of "
         f"{counted(runs, 'run')} {read:,} {'has' if read == 1 else 'have'} dumps{way_out}"
@@ -182,7 +184,7 @@ def regressions(
         check_known("metric", metric, METRICS)
         accepted = read_accepted(Path(callers.place(conf, accept))) if accept else accepted_by(conf)
         found: Found = []
-        chosen = choose(path, wait).value
+        chosen = choose(path, wait, conf["retention"]["keep_runs"]).value
         for runs in chosen.pairs:
             names = runs["before_run_name"], runs["after_run_name"]
             run_ids = runs["before_run_id"], runs["after_run_id"]
@@ -200,7 +202,9 @@ def regressions(
     rows = {**_counts(found, chosen, stale), "seconds": f"{time.monotonic() - started:.1f}"}
     # A note says that a published copy was read because the warehouse is being written: it may lack the newest runs.
     noted = list(dict.fromkeys(filter(None, [chosen.note, *(comparison.note for comparison, _ in found)])))
-    said = "\n\n".join([figures(rows), *filter(None, [none]), *noted, *(stale_line(entry) for entry in stale)])
+    said = "\n\n".join(
+        [figures(rows), *filter(None, [none]), *noted, *(sentence(stale_line(entry)) for entry in stale)]
+    )
     leave_summary("regressions-summary", said, "How many programs grew.")
     return Completed(message="; ".join([*_said(found, chosen, rows["regressions"]), *noted]), data=rows)
 

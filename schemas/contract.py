@@ -123,7 +123,7 @@ class Contract:
     def _is_in_order(self) -> pl.Expr:
         """Whether rows of a dump stand together, each with a greater key than the one before it: then keys are unique.
 
-        Readers give nearly all tables so. To compare neighbours takes a twentieth of the processor that it takes to
+        Readers give nearly all tables so. To compare neighbors takes a twentieth of the processor that it takes to
         look for every key among all others, and no memory.
         """
         first, *others = map(pl.col, self.key)

@@ -70,7 +70,9 @@ class Calls:
         with anyio.move_on_after(self.seconds) as waiting:
             await self._turns.acquire()
         if waiting.cancelled_caught:
-            raise UsageError(f"{self.at_once} other calls run, and none ended in {self.seconds:g} s; ask again later")
+            raise UsageError(
+                f"{self.at_once} other calls are running, and none ended in {self.seconds:g} s; ask again later"
+            )
         try:
             ended = await self._run(text)
         finally:

@@ -21,7 +21,7 @@ from bufferhouse.commands.options import (
 )
 from bufferhouse.commands.query import FromOption
 from bufferhouse.commands.report import BytesOption
-from bufferhouse.errors import UsageError, check_known, counted, did_you_mean
+from bufferhouse.errors import EXPECTED, UsageError, check_known, counted, did_you_mean
 from bufferhouse.redaction import give, printable
 
 if TYPE_CHECKING:
@@ -101,11 +101,12 @@ def lock(
     """
     _check_call(check, update, accept, why)
     if check:
-        _check(
-            file, [*(sources or []), *(source or [])], chip, warehouse, wait,
-            metric=metric, fail_over=fail_over, reshaped=reshaped, comment=comment,
-            links=_links(site, source_url, file.parent), output_format=output_format, exact=exact,
-        )  # fmt: skip
+        with _told_in(comment, file):
+            _check(
+                file, [*(sources or []), *(source or [])], chip, warehouse, wait,
+                metric=metric, fail_over=fail_over, reshaped=reshaped, comment=comment,
+                links=_links(site, source_url, file.parent), output_format=output_format, exact=exact,
+            )  # fmt: skip
         return
     of_a_check = {
         "--metric": metric != "reserved", "--fail-over": fail_over, "--reshaped": reshaped != "fail",
@@ -117,7 +118,8 @@ def lock(
     with _dumps([*(sources or []), *(source or [])], file, chip, warehouse, wait) as (_, fresh):
         pass
     _note(fresh)
-    _write(file, fresh, _accepted(accept, fresh) if accept else None, why or "", is_anew=not update and not accept)
+    accepted = _accepted(accept, fresh) if accept else None
+    _write(file, fresh, accepted, why or "", chip, is_anew=not update and not accept)
     if fresh.refused:
         raise typer.Exit(1)
 
@@ -131,7 +133,15 @@ def _check_call(check: bool, update: bool, accept: list[str] | None, why: str | 
         raise UsageError("--why: expected --accept PROGRAM beside it")
 
 
-def _write(file: Path, fresh: "Lock", accepted: set[tuple[str, str, int]] | None, why: str, *, is_anew: bool) -> None:
+def _write(
+    file: Path,
+    fresh: "Lock",
+    accepted: set[tuple[str, str, int]] | None,
+    why: str,
+    chip: str | None,
+    *,
+    is_anew: bool,
+) -> None:
     """Write what the dumps take into the file, and print what has moved there.
 
     Written `is_anew`, the file loses what has no dump, unless a dump could not be read.
@@ -140,7 +150,7 @@ def _write(file: Path, fresh: "Lock", accepted: set[tuple[str, str, int]] | None
     from bufferhouse.report.text.figures import some_of
 
     with held(file):
-        kept = read_mendable(file) if not is_anew or file.exists() else Mendable([{}])
+        kept = read_mendable(file, chip) if not is_anew or file.exists() else Mendable([{}])
         removed: set[str] = set()
         if is_anew and fresh.refused:
             # What has no dump may be a program whose dump cannot be read: its entry and its reason are not lost.
@@ -159,11 +169,29 @@ def _write(file: Path, fresh: "Lock", accepted: set[tuple[str, str, int]] | None
     say(f"{file}: {counted(len(new.entries), 'program')} ({', '.join(new.chips)}), {len(moved):,} written")
     if removed:
         named = some_of(sorted(removed), _MOST_NAMED, 120)
-        say(f"no dump of {named}: no longer in {file}; --update keeps what has no dump")
+        say(f"removed from {file}, as there is no dump of it: {named}; --update would keep it")
     if fresh.refused and is_anew and (left := {key for key in new.entries if key not in fresh.entries}):
         stay, them = ("stays", "it") if len(left) == 1 else ("stay", "one of them")
         count = counted(len(left), "program")
         say(f"{count} without a dump {stay} in {file}: a dump that cannot be read may be of {them}")
+
+
+@contextmanager
+def _told_in(comment: Path | None, file: Path) -> Iterator[None]:
+    """Write into the comment, too, why a check cannot be made: else a pull request would keep showing an older one."""
+    from bufferhouse.report.lock.text import unmade_text
+    from bufferhouse.report.writing import check_page_path, write_page
+
+    if comment is not None:
+        check_page_path(comment, "--comment", "comment")
+        if comment.resolve() == file.resolve():
+            raise UsageError(f"--comment {comment}: that is the lock; name another file")
+    try:
+        yield
+    except EXPECTED as error:
+        if comment is not None:
+            write_page(comment, unmade_text(str(file), str(error)) + "\n", "comment")
+        raise
 
 
 def _check(
@@ -188,18 +216,14 @@ def _check(
     from bufferhouse.lock.measured import output_sites
     from bufferhouse.lock.places import Checkout
     from bufferhouse.report.lock.text import lock_text
-    from bufferhouse.report.writing import check_page_path, write_page
+    from bufferhouse.report.writing import write_page
 
     check_format(output_format, "table", "markdown", "json", "github")
     if metric not in METRICS:
         raise UsageError(f"--metric: expected {' or '.join(METRICS)}, found {metric!r}{did_you_mean(metric, METRICS)}")
     check_known("--reshaped", reshaped, RESHAPED_MODES)
     limit = parse_threshold(fail_over, "--fail-over") if fail_over is not None else ANY_GROWTH
-    if comment is not None:
-        check_page_path(comment, "--comment", "comment")
-        if comment.resolve() == file.resolve():
-            raise UsageError(f"--comment {comment}: that is the lock; name another file")
-    kept = read_lock(file)
+    kept = read_lock(file, chip)
     with _dumps(sources, file, chip, warehouse, wait) as (con, fresh):
         if not set(fresh.chips) & set(kept.chips):
             raise other_chip(file, kept, fresh, chip)

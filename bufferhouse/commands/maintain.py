@@ -342,25 +342,27 @@ def verify(
 ) -> None:
     """Prove that nothing was lost: render every dump from its rows, compare the hashes, and derive every row again.
 
-    The rows of stored models are computed again, and messages about programs that did not fit are derived again from
-    their texts. Exit 1 if something cannot be proved, 2 if the run of --run has no dumps.
+    The rows of stored models are computed again, views are compared with those that were built, and messages about
+    programs that did not fit are derived again from their texts. Exit 1 if something cannot be proved, 2 if the run of
+    --run has no dumps.
 
     Example: bufferhouse verify --sample 1000
     """
     from bufferhouse.messages.rows import faults as message_faults
     from bufferhouse.query.hints import why_empty
     from bufferhouse.warehouse.verify import chosen_dumps
+    from bufferhouse.warehouse.verify_models import view_faults
 
     with reader(warehouse_path(warehouse, must_exist=True), wait) as opened:
         ids = chosen_dumps(opened.con, sample=sample, run=run)
         faults = proved(opened, ids)
-        of_messages = message_faults(opened.con)
+        others = [*message_faults(opened.con), *view_faults(opened.con)]
         why = "" if ids else why_empty(opened.con)
     for fault in faults:
         say(f"dump {fault.dump_id}: {printable(fault.what)}")
-    for line in of_messages:
+    for line in others:
         say(printable(line))
     if why:
         say(f"bufferhouse: {why}")
     print(verdict(ids, faults))
-    raise typer.Exit(int(bool(faults or of_messages)))
+    raise typer.Exit(int(bool(faults or others)))

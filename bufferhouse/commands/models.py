@@ -29,6 +29,9 @@ def models(
     warehouse: WarehouseOption = None,
     wait: WaitOption = 0.0,
     output_format: FormatOption = "table",
+    no_rows: Annotated[
+        bool, typer.Option("--no-rows", help="Count no rows, which computes every view and takes the most time.")
+    ] = False,
     dialect: Annotated[
         str | None, typer.Option("--dialect", help="Instead write the portable marts for another engine: spark.")
     ] = None,
@@ -40,7 +43,7 @@ def models(
     """List the models of a warehouse: version, kind, grain, freshness, rows.
 
     The freshness of a model is the end of the newest load that its rows cover. A view is computed when it is queried
-    and covers all loads; a table covers the loads that brought its dumps.
+    and covers all loads; a table covers the loads that brought its dumps. With --no-rows the rows are empty, or null.
 
     With --dialect no warehouse is needed: the portable marts, and the models they read, are written as views in
     another SQL dialect, in the order in which they must be created. docs/engines.md explains how to run them.
@@ -49,7 +52,9 @@ def models(
     """
     if dialect is not None:
         if output_format != "table":
-            raise UsageError("--format: expected it without --dialect, which writes SQL")
+            raise UsageError("--format: expected no --dialect beside it, which writes SQL")
+        if no_rows:
+            raise UsageError("--no-rows: expected no --dialect beside it, which counts no rows")
         _write_models(dialect, output)
         return
     if output is not None:
@@ -61,7 +66,7 @@ def models(
 
     check_format(output_format, "table", "json")
     with reading(warehouse_path(warehouse, must_exist=True), wait) as con, progress_of("models") as step:
-        found = listed_models(con, locked(), step)
+        found = listed_models(con, locked(), None if no_rows else step)
     is_short = output_format == "table"
     rows = [
         (
@@ -154,7 +159,10 @@ def catalog(
         print(markdown)
         return
     if IS_WHEEL:
-        raise UsageError("expected a checkout, which has the page of the cookbook, or --markdown; this is a wheel")
+        raise UsageError(
+            "only a checkout has the page of the cookbook, and this bufferhouse was installed from a wheel; --markdown "
+            "FILE writes the catalog"
+        )
     text = cookbook.page()
     if not check:
         cookbook.PAGE.write_text(text, encoding="utf-8")

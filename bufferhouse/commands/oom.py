@@ -59,7 +59,9 @@ def oom(
     if asked is not None and held:
         raise UsageError("expected directories of dumps or a run of the warehouse, not both")
     if run is not None and held:
-        raise UsageError(f"{run}: no such file or directory; it is no run either, as dumps are named beside it")
+        raise UsageError(
+            f"{run}: no such file or directory; a run is not taken either where directories of dumps are named"
+        )
     if not logs and run is None:
         say(
             "bufferhouse: no log was named, and no file there has the name of a log: *.log, *.out, *.err, stderr.txt "
@@ -192,7 +194,7 @@ def _held(file: BinaryIO | Exception) -> Iterator[BinaryIO]:
 @contextmanager
 def _opened(name: str) -> Iterator[BinaryIO]:
     from bufferhouse.sources import compression
-    from bufferhouse.sources.logs import check_plain
+    from bufferhouse.sources.logs import check_name, check_plain
 
     if name == "-":
         plain = io.BufferedReader(sys.stdin.buffer)
@@ -202,10 +204,12 @@ def _opened(name: str) -> Iterator[BinaryIO]:
         finally:
             plain.detach()  # else standard input would be closed with it
         return
-    with open(name, "rb") as file, compression.opened(name, file) as plain:
-        if plain is file:
-            check_plain(file.peek(8))
-        yield plain
+    with open(name, "rb") as file:
+        check_name(name, file)
+        with compression.opened(name, file) as plain:
+            if plain is file:
+                check_plain(file.peek(8))
+            yield plain
 
 
 @contextmanager

@@ -59,7 +59,7 @@ def whatif(
 ) -> None:
     """Show what edits of values would do to the peak and the arena, with schedule, fusions and layouts kept.
 
-    Each edit is labelled exact, bound or estimate, and says why. The page has the map before and after. Exit 1 if
+    Each edit is labeled exact, bound or estimate, and says why. The page has the map before and after. Exit 1 if
     --fit finds no set of edits that fits.
 
     Example: bufferhouse whatif jit_cnn_train_step --edit shrink:wrapped_iota:s8

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from bufferhouse.compare.groups import by, gathered
 from bufferhouse.compare.pairing import RENAMED, RESHAPED, Dump, Pair, pairs_of_program
-from bufferhouse.compare.tiers import normalised
+from bufferhouse.compare.tiers import normalized
 from bufferhouse.tabulate.signature import read_signature
 
 UNNAMED = "(unnamed)"  # what `dump.identity.program_name` calls a module without a name
@@ -27,7 +27,7 @@ OpNames = Mapping[int, Mapping[str, int]]  # of a dump: how many values bear an 
 
 
 class _Program(NamedTuple):
-    """A program that one of the runs lacks: its dumps, the largest first, and what it is recognised by."""
+    """A program that one of the runs lacks: its dumps, the largest first, and what it is recognized by."""
 
     dumps: Sequence[Dump]
     op_names: Counter[str]
@@ -95,7 +95,7 @@ def _alone(pairs: Sequence[Pair]) -> tuple[dict[int, list[Dump]], dict[int, list
 def _program(dumps: Sequence[Dump], op_names: OpNames) -> _Program:
     names: Counter[str] = Counter()
     for name, count in op_names.get(dumps[0].dump_id, {}).items():
-        names[_TRACED.sub("", normalised(name))] += count
+        names[_TRACED.sub("", normalized(name))] += count
     signature = read_signature(dumps[0].signature)
     return _Program(dumps, names, Counter(signature.parameters + signature.output))
 

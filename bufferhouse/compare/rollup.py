@@ -8,7 +8,7 @@ from bufferhouse.compare.compare import Compared
 from bufferhouse.compare.dimensions import changed_dimensions, explanation
 from bufferhouse.compare.groups import gathered
 from bufferhouse.compare.pairing import RESHAPED, Pair
-from bufferhouse.compare.tiers import normalised, tiles
+from bufferhouse.compare.tiers import normalized, tiles
 from bufferhouse.compare.values import Value
 from bufferhouse.tabulate.signature import read_signature
 
@@ -18,7 +18,7 @@ _NOTHING = "(none)"
 
 def _prefix(value: Value) -> str | None:
     """Return the beginning of the name stack, without the primitive at its end."""
-    return "/".join(normalised(value.op_name).split("/")[:-1][:_PREFIX_PARTS]) if value.op_name else None
+    return "/".join(normalized(value.op_name).split("/")[:-1][:_PREFIX_PARTS]) if value.op_name else None
 
 
 _KEYS: dict[str, Callable[[Value], str | None]] = {

@@ -40,7 +40,7 @@ def is_of_device(platform: str | None, memory_space: int) -> bool:
     """Return whether a memory space lies in the memory that the capacity of a device is of, as space 0 does.
 
     A TPU has its others elsewhere. Those of a GPU are labels on one memory: buffers of collectives, temporaries under a
-    colour of their own. A CPU has one memory.
+    color of their own. A CPU has one memory.
     """
     return memory_space == 0 or platform == "cpu" or (platform == "gpu" and memory_space not in _HOST)
 

@@ -15,7 +15,7 @@ _AGAIN = re.compile(r"(?:^|/)(?:rematted_computation)(?:/|$)")
 
 
 @lru_cache(maxsize=100_000)
-def normalised(op_name: str) -> str:
+def normalized(op_name: str) -> str:
     """Return an op_name without `jit(main)/` and without the attributes of primitives, which depend on the release.
 
     JAX writes the name stack of its tracing: `jit(f)/jit(main)/transpose(jvp(layer))/dot_general[…]` until 0.4,
@@ -31,7 +31,7 @@ def phase_and_primitive(op_name: str) -> tuple[str, str]:
     JAX wraps the backward pass in `transpose(…)` and recomputation in `rematted_computation`; TensorFlow names
     gradients `gradient_tape/…` or `gradients/…`.
     """
-    name = normalised(op_name)
+    name = normalized(op_name)
     phase = "remat" if _AGAIN.search(name) else "backward" if _BACKWARD.search(name) else "forward"
     return phase, name.rpartition("/")[2]
 
@@ -70,7 +70,7 @@ class Tier(NamedTuple):
 def _op_name_and_shape(value: Value) -> Hashable | None:
     if not value.op_name or value.parameter:
         return None
-    return normalised(value.op_name), without_layout(value.shape_text)
+    return normalized(value.op_name), without_layout(value.shape_text)
 
 
 def _opcode_and_shape(value: Value) -> Hashable | None:
@@ -93,7 +93,7 @@ def _opcode_and_dimensions(value: Value) -> Hashable | None:
 def _op_name_and_opcode(value: Value) -> Hashable | None:
     if not value.opcode or value.parameter:
         return None
-    return value.op_name and normalised(value.op_name), value.opcode, value.shape_index
+    return value.op_name and normalized(value.op_name), value.opcode, value.shape_index
 
 
 SUBSTITUTED = "substituted"

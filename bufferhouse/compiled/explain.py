@@ -57,7 +57,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         if self.page is None:
-            # A kernel asks for colours ($FORCE_COLOR), which HTML has not as a terminal has them.
+            # A kernel asks for colors ($FORCE_COLOR), which HTML has not as a terminal has them.
             return f"<pre>{html.escape(Text.from_ansi(self.text).plain)}</pre>"
         # A frame keeps the styles and scripts of the page away from the notebook.
         inside = html.escape(self.page(), quote=True)

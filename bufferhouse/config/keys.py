@@ -154,8 +154,8 @@ def labels(value: Any) -> dict[str, str]:
     if not isinstance(value, dict) or not all(isinstance(item, str | int | float) for item in value.values()):
         raise ValueError('a table of texts, like { team = "serving" }')
     for key, item in value.items():
-        if key in NUMBERS and not re.fullmatch(r"[0-9]{1,18}", str(item)):
-            raise ValueError(f"a number for {key}")
+        if key in NUMBERS and (not re.fullmatch(r"[0-9]{1,18}", str(item)) or int(item) == 0):
+            raise ValueError(f"a number above 0 for {key}")
         if key == "started_at":
             _moment(item)
     return {key: str(item).lower() if isinstance(item, bool) else str(item) for key, item in value.items()}

@@ -1,4 +1,4 @@
-"""The first section: headers, value lines and cross-colour blocks (BufferAllocation::ToString)."""
+"""The first section: headers, value lines and cross-color blocks (BufferAllocation::ToString)."""
 
 from itertools import count
 from operator import add, eq, gt, itemgetter

@@ -47,7 +47,7 @@ _FILE_NAME = re.compile(
 # The proto of the module and its buffer assignment: of DumpHloModuleImpl, and as profilers keep it.
 _STAGE_PROTO = f"{STAGE}.hlo.pb"
 _PROTOS = (_STAGE_PROTO, ".hlo_proto", ".hlo_proto.pb")
-_PROTO_STEM = re.compile(r"(.+)\.hlo(?:_proto)?(?:\.pb)?(?:\.(?:gz|zst|xz))?")
+_PROTO_STEM = re.compile(r"(.+)\.hlo(?:_proto)?(?:\.pb)?(?i:\.(?:gz|zst|xz))?")
 _PROFILED = re.compile(r"(.+?)(?:\([0-9]+\))?")  # a profiler writes a number of the program behind the module's name
 _MUST_COMPILE = "__XlaMustCompile"
 _RECOMPILES_BACKWARDS = re.compile(r"(?:\n?(?:_|[0-9]++[._]))*")

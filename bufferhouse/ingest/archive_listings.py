@@ -22,7 +22,7 @@ from bufferhouse.warehouse.open import Place
 
 _FORGOTTEN_AFTER_SECONDS = 30 * 86400
 _FRESH_SECONDS = 86400
-_FORM = 4  # of what is kept: 4 knows which member is a proto
+_FORM = 5  # of what is kept: 5 knows each run.json that is a link
 
 
 class Listings:

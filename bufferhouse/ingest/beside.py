@@ -10,6 +10,7 @@ from bufferhouse.dump.module_header import read_donations
 from bufferhouse.dump.stack_frames import FIRST_TABLE, StackFrame, read_stack_frames
 from bufferhouse.errors import told
 from bufferhouse.proto import ProtoError
+from bufferhouse.sources.compression import Damaged
 from bufferhouse.sources.found import HEAD, PROTO, Found
 from bufferhouse.sources.module_text import HeadError
 from bufferhouse.tabulate.batch import CompileFlags, ModuleText, Proto
@@ -97,7 +98,9 @@ def proto_of(dump: Found, files: Mapping[str, bytes]) -> Proto | None:
     if entry is None or data is None:
         return None
     if isinstance(data, Exception):
-        return Proto(entry.path, fault=f"expected a file that can be read, found: {told(data)}")
+        # What is damaged is known by its size and time: no pass reads it again, and tells it again.
+        known = (entry.size_bytes, entry.mtime_ns) if isinstance(data, Damaged) else ()
+        return Proto(entry.path, *known, fault=f"expected a file that can be read, found: {told(data)}")
     return _read_proto(Proto(entry.path, entry.size_bytes, entry.mtime_ns), data)
 
 
@@ -146,7 +149,7 @@ def compile_flags_of(dump: Found) -> CompileFlags | None:
             sets[found[0]] = found[1]
     entries = dump.flags.values()
     size_bytes, mtime_ns = sum(entry.size_bytes for entry in entries), max(entry.mtime_ns for entry in entries)
-    is_read = not any(isinstance(text, Exception) for text in texts.values())
+    is_read = all(isinstance(text, bytes | Damaged) for text in texts.values())
     known = (size_bytes, mtime_ns) if is_read else (None, None)
     return CompileFlags(*known, sets, "; ".join(faults) or None)
 

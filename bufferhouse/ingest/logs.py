@@ -336,7 +336,7 @@ def _new_count(kept: Mapping[str, list[Row]], said_before: list[list[tuple]] | N
 def _fresh(warehouse: Warehouse, rejects: Sequence[tuple], names: Mapping[int, str]) -> list[tuple]:
     """Return the rejects that this version has not stored yet; lines that a log repeats make one."""
     by_key = {(place[0], place[1], _hash(text)): one for one in rejects for place, _, _, text in [one]}
-    spoken = warehouse.known_refusals(key[2] for key in by_key) if by_key else set()
+    spoken = warehouse.known_refusals(key[2] for key in by_key) if by_key else {}
     return [one for (run, path, digest), one in by_key.items() if (names[run], path, digest) not in spoken]
 
 

@@ -311,9 +311,9 @@ def plan(source: Source, warehouse: AbstractContextManager[Warehouse], *, rehash
         )
         for sightings in reading.chunks():
             taken |= reader.known_contents({s.content.dump_id for s in sightings} - taken).keys()
-            hashes = {s.content.sha256 for s in sightings}
-            spoken = reader.known_refusals(hashes)
-            refused = {sha256 for _, _, sha256 in reader.known_refusals(hashes, of_contents=True)}
+            spoken = reader.known_refusals({s.content.sha256 for s in sightings})
+            # Data that did not decompress may be a dump under another name.
+            refused = {sha256 for (_, _, sha256), rule in spoken.items() if rule != "compression"}
             for sighting in sightings:
                 content = sighting.content
                 if (sighting.run_name, sighting.relative_path, content.sha256) in spoken:

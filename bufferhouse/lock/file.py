@@ -64,8 +64,8 @@ def chip_option(chip: str | None) -> str:
     return "" if chip is None else f" --chip {shell_word(chip)}"
 
 
-def _way_out(name: str) -> str:
-    return f"take what the dumps say with: bufferhouse lock --update{file_option(name)} DUMPS"
+def _way_out(name: str, chip: str | None) -> str:
+    return f"take what the dumps say with: bufferhouse lock --update{file_option(name)}{chip_option(chip)} DUMPS"
 
 
 class LockFault(UsageError):
@@ -175,20 +175,20 @@ def _written(value: int | str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def read_lock(path: Path) -> Lock:
-    """Read a file.
+def read_lock(path: Path, chip: str | None = None) -> Lock:
+    """Read a file; `chip` is the one that the call named, for the commands that messages propose.
 
     Raises:
         LockFault: it is of a newer version, holds a merge conflict, or has faults, each named with line and column.
         UsageError: it cannot be read at all.
     """
-    text = _text(path)
+    text = _text(path, chip)
     for number, line in enumerate(text.split("\n"), 1):
         if _CONFLICT.match(line) and line[0] == "<":
             raise LockFault(
-                f"{path}:{number}:1: expected no merge conflict, found {line[:40]!r}; {_way_out(str(path))}"
+                f"{path}:{number}:1: expected no merge conflict, found {line[:40]!r}; {_way_out(str(path), chip)}"
             )
-    reading = _Reading(str(path), text)
+    reading = _Reading(str(path), text, chip)
     entries = reading.entries(is_whole=True)
     if reading.problems:
         more = len(reading.problems) - _MOST_SHOWN
@@ -199,28 +199,32 @@ def read_lock(path: Path) -> Lock:
 
 @dataclass(slots=True)
 class Mendable:
-    """What an update can use of a file: the entries of each side of a merge, and unreadable parts with their keys."""
+    """What an update can use of a file: the entries of each side of a merge, and unreadable parts with their keys.
+
+    `chip` is the one that the call named.
+    """
 
     sides: list[dict[tuple[str, str, int], Entry]] = field(default_factory=list)
     broken: list[tuple[tuple[str, str, int] | None, str]] = field(default_factory=list)
     name: str = "memory.lock"
+    chip: str | None = None
 
 
-def read_mendable(path: Path) -> Mendable:
+def read_mendable(path: Path, chip: str | None = None) -> Mendable:
     """Read a file for an update: both sides of a merge conflict, and each program by itself if the whole is not TOML.
 
     Raises:
         LockFault: it is of a newer version.
         UsageError: it cannot be read at all, or is not a lock, whose content an update would overwrite.
     """
-    text = _text(path)
+    text = _text(path, chip)
     if text.strip() and not any(mark in text for mark in _MARKS):
         raise UsageError(f"{path}: expected a lock or no file, found another file; remove it, or name one with --file")
-    found = Mendable(name=str(path))
+    found = Mendable(name=str(path), chip=chip)
     for side in dict.fromkeys(_sides(text)):
         entries: dict[tuple[str, str, int], Entry] = {}
         for first_line, block in _blocks(side):
-            reading = _Reading(str(path), block, first_line)
+            reading = _Reading(str(path), block, chip, first_line)
             for entry in reading.entries(is_whole=block == side):
                 entries[entry.key] = entry
             found.broken += reading.broken
@@ -228,12 +232,12 @@ def read_mendable(path: Path) -> Mendable:
     return found
 
 
-def _text(path: Path) -> str:
+def _text(path: Path, chip: str | None = None) -> str:
     try:
         with path.open("rb") as file:
             data = file.read(_MOST_BYTES + 1)
     except FileNotFoundError:
-        named = file_option(str(path))
+        named = file_option(str(path)) + chip_option(chip)
         raise UsageError(f"{path}: there is no such file; write it with: bufferhouse lock{named} DUMPS") from None
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
@@ -275,8 +279,9 @@ def _blocks(text: str) -> Iterator[tuple[int, str]]:
 class _Reading:
     """A text while it is read, with the faults found so far."""
 
-    def __init__(self, name: str, text: str, first_line: int = 1) -> None:
+    def __init__(self, name: str, text: str, chip: str | None, first_line: int = 1) -> None:
         self.name, self.text, self.first_line = name, text, first_line
+        self.way_out = _way_out(name, chip)
         self.problems: list[str] = []
         self.broken: list[tuple[tuple[str, str, int] | None, str]] = []  # with the key of the program, if it has one
         self._places: dict | None = None
@@ -325,7 +330,7 @@ class _Reading:
 
     def _no_toml(self, error: NoToml) -> None:
         line = error.line + self.first_line - 1
-        problem = f"{self.name}:{line}:{error.column}: expected TOML, found: {error}; {_way_out(self.name)}"
+        problem = f"{self.name}:{line}:{error.column}: expected TOML, found: {error}; {self.way_out}"
         self.problems.append(problem)
         self.broken.append((_key_in(self.text), problem))
 
@@ -419,17 +424,16 @@ class _Reading:
             return None
         space = Space(table["memory_space"], *(table.get(name) for name in FIGURES), sites, padding)
         parts = space.parameter_bytes + space.output_bytes + space.constant_bytes + space.temp_bytes
-        way_out = _way_out(self.name)
         if parts != space.reserved_bytes:
-            self.fault((*path, "reserved_bytes"), f"the sum of its parts, {parts}", space.reserved_bytes, way_out)
+            self.fault((*path, "reserved_bytes"), f"the sum of its parts, {parts}", space.reserved_bytes, self.way_out)
         if space.donated_bytes > space.parameter_bytes:
             most = f"at most the parameters, {space.parameter_bytes}"
-            self.fault((*path, "donated_bytes"), most, space.donated_bytes, way_out)
+            self.fault((*path, "donated_bytes"), most, space.donated_bytes, self.way_out)
         if (space.occupied_peak_bytes is None) != (space.layout_padding_bytes is None):
             self.fault(path, "occupied_peak_bytes and layout_padding_bytes, or neither", "one of them")
         elif sum(site.owned_bytes for site in sites) > (space.occupied_peak_bytes or 0):
             most = f"sites of at most {space.occupied_peak_bytes or 0} bytes, the occupied peak"
-            self.fault((*path, "peak"), most, str(sum(site.owned_bytes for site in sites)), way_out)
+            self.fault((*path, "peak"), most, str(sum(site.owned_bytes for site in sites)), self.way_out)
         return space
 
     def _sites(self, table: Mapping[str, Any], name: str, keys: Mapping[str, type], path: tuple) -> list[Site] | None:
@@ -474,11 +478,11 @@ def updated(kept: Mendable, fresh: Lock, programs: Iterable[tuple[str, str, int]
     wanted = fresh.entries if programs is None else set(programs)
     moving = {key: entry for key, entry in fresh.entries.items() if key in wanted}
     known = gathered((entry.key, entry) for side in kept.sides for entry in side.values())
-    anew = f"write the file anew with: bufferhouse lock{file_option(kept.name)} DUMPS"
+    anew = f"write the file anew with: bufferhouse lock{file_option(kept.name)}{chip_option(kept.chip)} DUMPS"
     entries: dict[tuple[str, str, int], Entry] = {}
     faults = [
         # An update cannot repair a fault if it is not known to which program it belongs.
-        problem if key is not None else f"{problem.removesuffix(f'; {_way_out(kept.name)}')}; {anew}"
+        problem if key is not None else f"{problem.removesuffix(f'; {_way_out(kept.name, kept.chip)}')}; {anew}"
         for key, problem in kept.broken
         if key not in moving
     ]

@@ -8,7 +8,7 @@ import duckdb
 
 from bufferhouse.compare.flags import effective_options
 from bufferhouse.compare.groups import gathered
-from bufferhouse.compare.tiers import normalised
+from bufferhouse.compare.tiers import normalized
 from bufferhouse.engine.sql import execute
 from bufferhouse.errors import counted
 from bufferhouse.lock.entry import PADDING_SITES, Entry, Lock, Site, Space, grouped
@@ -92,7 +92,7 @@ def _differing(same: Sequence[tuple[Record, Entry]]) -> str | None:
 def _spaces(con: duckdb.DuckDBPyConnection, dump_ids: Sequence[int], checkout: Checkout) -> dict[int, list[Space]]:
     sites: dict[tuple[int, int], dict[tuple, Site]] = {}
     for dump_id, memory_space, *facts, op_name, source, padding in ask(con, "lock_sites", dump_ids=dump_ids).rows:
-        site = Site(*facts, _LAYER.sub("[*]", normalised(op_name)), checkout.told(source), padding or 0)
+        site = Site(*facts, _LAYER.sub("[*]", normalized(op_name)), checkout.told(source), padding or 0)
         held = sites.setdefault((dump_id, memory_space), {})
         # Two paths of one file on two machines are one place.
         key = site.kind, site.op_name or site.shape, site.source
@@ -125,6 +125,6 @@ def output_sites(con: duckdb.DuckDBPyConnection, entries: Sequence[Entry], check
     ids = sorted({entry.dump_id for entry in entries if entry.dump_id is not None})
     for dump_id, _, size, op_name, source in ask(con, "lock_outputs", dump_ids=ids).rows if ids else ():
         # The one that lost a donation is among these: a lock does not say how many did.
-        site = Site(size, "output", 0, "", normalised(op_name or ""), checkout.told(source))
+        site = Site(size, "output", 0, "", normalized(op_name or ""), checkout.told(source))
         found.setdefault(dump_id, []).append(site)
     return found

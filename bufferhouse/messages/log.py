@@ -32,8 +32,8 @@ KEYS = (
 )  # fmt: skip
 _KEYS = [key.decode() for key in KEYS]
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
-# What a terminal obeys and does not show: colours, the character set that `tput sgr0` goes back to, links and titles.
-_COLOURS = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|[()][0-9A-Z]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
+# What a terminal obeys and does not show: colors, the character set that `tput sgr0` goes back to, links and titles.
+_COLORS = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|[()][0-9A-Z]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 _LAUNCHER = re.compile(
     r"(?:\[?(?:rank|default) ?[0-9]+\]?:?|\[[0-9]+(?:,[0-9]+)?\](?:<std(?:err|out)>:|:)"
     r"|\[(?:worker|host|task|process)[ -]?[0-9]+\]:?|(?:worker|host|task|process|node)[ _-]?[0-9]+:(?= |$)"  # pdsh
@@ -209,7 +209,7 @@ def _lines(number: int, data: bytes, *, is_whole: bool = True) -> Iterator[Line]
     """Yield what a line of a log holds: itself without what stands before it, or the lines that it quotes."""
     text = data.decode("utf-8", "backslashreplace").rstrip("\r")
     if "\x1b" in text:
-        text = _COLOURS.sub("", text)
+        text = _COLORS.sub("", text)
     start, rank = _begun(text)
     for one, said in _told(text, start, rank, is_whole=is_whole):
         # What an object or a quotation holds has the column of its first characters there.
@@ -283,7 +283,7 @@ def _in_json(text: str) -> list[tuple[str, str]] | None:
         return None
     found = []
     for writer, told in records:
-        plain = _COLOURS.sub("", told).replace("\r\n", "\n").removesuffix("\n")
+        plain = _COLORS.sub("", told).replace("\r\n", "\n").removesuffix("\n")
         # JSON can hold halves of characters, which no text has.
         plain, who = (one.encode("utf-8", "backslashreplace").decode() for one in (plain, writer))
         found += [(who, line) for line in plain.split("\n")]

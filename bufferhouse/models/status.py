@@ -14,7 +14,8 @@ class ListedModel:
     `version` is `v1`, with `frozen` behind it where a release froze it, and empty for what is no mart. `kind` is view,
     table (stored for each dump) or check; a check has its severity for a grain, and its rows are offenders.
     `fresh_at` is the end of the newest load that the rows stand for: of a table, the newest that brought one of its
-    dumps; of what is computed when it is asked, the newest of all; None before the first.
+    dumps; of what is computed when it is asked, the newest of all; None before the first. `row_count` is None where
+    nobody asked for it.
     """
 
     name: str
@@ -22,16 +23,16 @@ class ListedModel:
     kind: str
     grain: str
     fresh_at: datetime | None
-    row_count: int
+    row_count: int | None
     purpose: str
 
 
 def listed_models(
-    con: duckdb.DuckDBPyConnection, frozen: Collection[str], progress: Callable[[int, int], None]
+    con: duckdb.DuckDBPyConnection, frozen: Collection[str], progress: Callable[[int, int], None] | None
 ) -> list[ListedModel]:
     """Return the models in the order in which they are built; `frozen` holds the names of frozen marts.
 
-    The rows of each are counted, which computes all views: `progress` takes models done and models to do.
+    With `progress`, which takes models done and models to do, the rows of each are counted: this computes all views.
     """
     newest = con.execute("SELECT MAX(finished_at) FROM raw.loads").fetchone()[0]
     found: list[ListedModel] = []
@@ -47,11 +48,12 @@ def listed_models(
                 "table" if is_incremental else "check" if severity else "view",
                 ", ".join(grain) or severity,
                 _stored_at(con, name) if is_incremental else newest,
-                con.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0],
+                con.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0] if progress else None,
                 purpose,
             )
         )
-        progress(len(found), len(models))
+        if progress:
+            progress(len(found), len(models))
     return found
 
 

@@ -127,8 +127,8 @@ class Door:
         except (MemoryError, duckdb.OutOfMemoryException) as error:
             if faults.fills_temporary_files(error):
                 raise UsageError(
-                    f"stopped: it needs more than {limits.temporary_bytes >> 20:,} MiB of temporary files, which is "
-                    "what there is beside your other queries"
+                    f"stopped: it needs more than {limits.temporary_bytes >> 20:,} MiB of temporary files, all that "
+                    "your other queries leave"
                 ) from None
             raise self._too_large() from None
         except (RuntimeError, OverflowError, UnicodeError) as error:

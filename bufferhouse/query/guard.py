@@ -182,7 +182,9 @@ def _check_table(name: str, qualifiers: list[str], others: frozenset[str]) -> No
         if word.lower() in others:
             raise UsageError(f"query only reads the warehouse: expected a schema of it, found {word}")
     if _PLACE.search(name):
-        raise UsageError(f"query reads only the warehouse, no {name}; query dumps without one with --from SOURCE")
+        raise UsageError(
+            f"query reads only the warehouse, not {name}; to query dumps without a warehouse: --from SOURCE"
+        )
     if name.lower().startswith(VIEW_FAMILIES) and name.lower() not in VIEWS:
         raise UsageError(f"query only reads the warehouse: {name} is not one of the views that a reader may query")
 

@@ -92,9 +92,9 @@ def _warnings(summary: Summary) -> Iterator[str]:
         yield _other_facts(summary.other_facts)
     for name, count in summary.other_endings.items():
         yield (
-            f"warning: run {printable(name)}: {counted(count, 'file')} compressed in another way than when seen first, "
-            "under another name; each counts as one more dump of its program, as the first observation stays; to count "
-            f"it once, if all files of the run are still there: bufferhouse runs rm {_word(name)}, and ingest it again"
+            f"warning: run {printable(name)}: {counted(count, 'file')} under another name than before, compressed in "
+            "another way; each counts as two dumps of its program. To count it once, if all files of the run are still "
+            f"there: bufferhouse runs rm {_word(name)}, and ingest it again"
         )
     if summary.unread_keys:
         yield _unread_keys(summary.unread_keys)

@@ -66,6 +66,11 @@ class Archive:
     free_bytes: int = _MOST_HELD_BYTES
 
     @property
+    def is_zip(self) -> bool:
+        """Whether the archive is a zip, by its name."""
+        return self.path.lower().endswith(".zip")
+
+    @property
     def base(self) -> str:
         """Return the prefix of the path of every member."""
         return f"{self.path}!"
@@ -119,6 +124,15 @@ class Archive:
         self.links = {path: self._led_to_its_end(path, kept) for path in self.links if path not in kept}
         for path, end in self.links.items():
             target = kept.get(end)
+            if path.rpartition("/")[2].rpartition("!")[2] == RUN_FILE:
+                text_bytes += len(self.texts.get(end, b""))
+                if end in self.texts and text_bytes <= _MOST_TEXT_BYTES:
+                    self.texts[path] = self.texts[end]
+                elif end in self.unread:
+                    self.unread[path] = self.unread[end]
+                else:
+                    self.refused.append((path, f"the link leads to no {RUN_FILE} in the archive; pack the file itself"))
+                continue
             if is_log(compression.plain_name(path)):
                 continue  # what it leads to is read where it lies
             if target is not None:
@@ -139,7 +153,7 @@ class Archive:
         """Hold the bytes of a part of a dump; a stream that was looked into gives them only in the next pass."""
         self.held.pop(path, None)  # of a name that comes again
         is_of_dump = not is_module_text(compression.plain_name(path))
-        if self.path.endswith(".zip") or not (is_untouched and is_of_dump) or member.size_bytes > self.free_bytes:
+        if self.is_zip or not (is_untouched and is_of_dump) or member.size_bytes > self.free_bytes:
             return
         data = _content(member)
         self.free_bytes -= member.size_bytes
@@ -222,7 +236,7 @@ class Archive:
             except (UsageError, SourceUnavailable):
                 raise
             except Exception as error:
-                yield entry, OSError(f"damaged in the archive: {_reason(error)}")
+                yield entry, _fault(error)
                 continue
             with file:
                 yield entry, file
@@ -234,7 +248,7 @@ class Archive:
     def _members(self, *, quiet: bool = False) -> Iterator[_Member]:
         try:
             with self.opened() if self.opened else open(self.path, "rb") as raw:
-                yield from _zipped(raw) if self.path.endswith(".zip") else _tarred(self.path, raw)
+                yield from _zipped(raw) if self.is_zip else _tarred(self.path, raw)
         except (UsageError, SourceUnavailable):
             raise
         except Exception as error:
@@ -245,7 +259,7 @@ class Archive:
         """Return what the archive is, by its first bytes, if its name says something else."""
         with suppress(OSError), self.opened() if self.opened else open(self.path, "rb") as raw:
             beginning = raw.read(tarfile.BLOCKSIZE)
-            if beginning[_TAR_MARK_AT:].startswith(b"ustar") and not self.path.endswith(".tar"):
+            if beginning[_TAR_MARK_AT:].startswith(b"ustar") and not self.path.lower().endswith(".tar"):
                 return "a tar that is not compressed; name it ….tar"
             return compression.misnamed(self.path, beginning)
         return None
@@ -279,7 +293,20 @@ def _soundly(member: _Member, read: Callable[[BinaryIO], bytes | Exception]) -> 
     except (UsageError, SourceUnavailable):
         raise
     except Exception as error:
-        return OSError(f"damaged in the archive: {_reason(error)}")
+        return _fault(error)
+
+
+class _Locked(OSError):
+    """A member that is whole and encrypted."""
+
+
+def _refuse_locked() -> BinaryIO:
+    raise _Locked("encrypted with a password; unpack the archive first")
+
+
+def _fault(error: Exception) -> OSError:
+    """Return the error of a member that cannot be read."""
+    return error if isinstance(error, _Locked) else OSError(f"damaged in the archive: {_reason(error)}")
 
 
 class _Header(tarfile.TarInfo):
@@ -326,6 +353,7 @@ class _Header(tarfile.TarInfo):
 
 _TAR_MARK_AT = 257  # in the header of a member
 _WINDOWS = 0  # the system that a member of a zip says it was written on
+_ENCRYPTED = 1  # a flag of a member of a zip
 _EXTENDED_AT = 504  # in a block of a sparse map: whether another one follows
 
 
@@ -403,7 +431,8 @@ def _zipped(raw: BinaryIO) -> Iterator[_Member]:
                 mtime_ns = int(datetime(*info.date_time, tzinfo=UTC).timestamp()) * 10**9
             except ValueError:
                 mtime_ns = 0  # some writers leave month and day at 0
-            member = _Member(name, info.file_size, mtime_ns, partial(archive.open, info))
+            opened = _refuse_locked if info.flag_bits & _ENCRYPTED else partial(archive.open, info)
+            member = _Member(name, info.file_size, mtime_ns, opened)
             if S_ISLNK(info.external_attr >> 16):
                 target = _first_bytes(member, _LONGEST_NAME)
                 target = b"" if isinstance(target, Exception) else target

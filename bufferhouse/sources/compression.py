@@ -11,7 +11,8 @@ import zstandard
 from bufferhouse.errors import given_number
 
 SUFFIXES = (".gz", ".zst", ".xz")
-OTHER_SUFFIXES = (".bz2", ".lz4", ".lzma", ".br", ".Z", ".7z", ".rar")  # what people compress with, and is not read
+ENDINGS = (*SUFFIXES, *map(str.upper, SUFFIXES))  # some tools for Windows write names in capitals
+OTHER_SUFFIXES = (".bz2", ".lz4", ".lzma", ".br", ".z", ".7z", ".rar")  # what people compress with, and is not read
 SHORT_SUFFIXES = {".tgz": ".tar.gz", ".tzst": ".tar.zst", ".txz": ".tar.xz", ".tbz": ".tar.bz2", ".tbz2": ".tar.bz2"}
 _UNREAD = (*OTHER_SUFFIXES, *(short for short, full in SHORT_SUFFIXES.items() if full.endswith(OTHER_SUFFIXES)))
 LIMIT_BYTES = 256 << 20  # seven times the largest dump that was seen; reading one takes some 12 times its bytes
@@ -32,19 +33,24 @@ class CompressionError(OSError):
         self.role = "combined"
 
 
+class Damaged(CompressionError):
+    """Compressed data that is damaged: reading it again gives nothing else."""
+
+
 def plain_name(name: str) -> str:
     """Return a file name without the suffix of its compression."""
-    return name[: name.rindex(".")] if name.endswith(SUFFIXES) else name
+    return name[: name.rindex(".")] if name.endswith(ENDINGS) else name
 
 
 def full_name(name: str) -> str:
     """Return the name of an archive with its suffix written out: "x.tar.gz" for "x.tgz"."""
     stem, dot, ending = name.rpartition(".")
-    return stem + SHORT_SUFFIXES.get(dot + ending, dot + ending)
+    return stem + SHORT_SUFFIXES.get((dot + ending).lower(), dot + ending)
 
 
 def is_unread(name: str) -> bool:
     """Return whether a file is called like a dump, or like an archive, in a compression that is not read."""
+    name = name.lower()
     if not name.endswith(_UNREAD):
         return False
     stem, _, ending = full_name(name).rpartition(".")
@@ -72,7 +78,7 @@ def misnamed(name: str, beginning: bytes) -> str | None:
     So it is saved by who decompresses what a server sends and keeps its name.
     """
     name = full_name(name)
-    ending = name[name.rfind(".") :]
+    ending = name[name.rfind(".") :].lower()
     if found := told_by_mark(beginning):
         return None if found[1].endswith(ending) else "; ".join(found)
     if ending in SUFFIXES and len(beginning) >= _MARK_SIZE and all(byte in _PLAIN for byte in beginning[:_MARK_SIZE]):
@@ -82,6 +88,7 @@ def misnamed(name: str, beginning: bytes) -> str | None:
 
 def opened(name: str, file: BinaryIO) -> BinaryIO:
     """Return a reader of what `file` holds, decompressed by the suffix of `name`."""
+    name = name.lower()
     if name.endswith(".gz"):
         return gzip.open(file, "rb")
     if name.endswith(".zst"):
@@ -109,9 +116,9 @@ def decompressed(name: str, data: bytes, limit: int | None = None) -> bytes:
     """Return the bytes a file holds, decompressed by the suffix of its name.
 
     Raises:
-        CompressionError: they are damaged, or more than `limit`, by default that of `limit_bytes`.
+        CompressionError: they are `Damaged`, or more than `limit`, by default that of `limit_bytes`.
     """
-    if not name.endswith(SUFFIXES):
+    if not name.endswith(ENDINGS):
         return data
     limit = limit_bytes() if limit is None else limit
     # Closed where it fails: an error that is kept would keep all that was read until then.
@@ -123,8 +130,8 @@ def decompressed(name: str, data: bytes, limit: int | None = None) -> bytes:
                 if content.tell() > limit:
                     raise CompressionError(str(too_large(limit)), data)
         except DAMAGE as error:
-            what = misnamed(name, data) or f"{name.rsplit('.', 1)[1]} data that is damaged: {error}"
-            raise CompressionError(what, data) from None
+            what = misnamed(name, data) or f"{name.rsplit('.', 1)[1].lower()} data that is damaged: {error}"
+            raise Damaged(what, data) from None
         return content.getvalue()
 
 

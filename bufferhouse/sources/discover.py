@@ -81,7 +81,7 @@ def main_of(path: str) -> str:
 def has_main(path: str, files: Mapping[str, Entry]) -> bool:
     """Return whether the main file exists of the dump that a file belongs to."""
     main = main_of(path)
-    return any(main + suffix in files for suffix in ("", *compression.SUFFIXES))
+    return any(main + suffix in files for suffix in ("", *compression.ENDINGS))
 
 
 def grouped(entry: Entry, beside: Files, directory: str) -> Found:
@@ -149,7 +149,8 @@ def _first(entry: Entry, paths: Sequence[str], known: Mapping[str, Entry], kind:
 
     If the dump was named explicitly, its folder is not listed yet, so the files are looked up one by one.
     """
-    for path in (path + suffix for path in paths for suffix in dict.fromkeys((kind, "", *compression.SUFFIXES))):
+    own = entry.path[len(compression.plain_name(entry.path)) :]  # it may be in capitals
+    for path in (path + suffix for path in paths for suffix in dict.fromkeys((kind, "", *compression.SUFFIXES, own))):
         found = known.get(path) or (entry.tree.beside(path) if entry.is_explicit else None)
         if found is not None:
             return found

@@ -2,9 +2,10 @@
 
 import codecs
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import BinaryIO
 
@@ -17,6 +18,7 @@ WHOLE = "compressed data that is whole"  # what is expected where a log is cut
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _BEGINNING_BYTES = 4096
 _PIECE_BYTES = 4096
+_MARK_BYTES = 8
 
 
 class NoText(OSError):
@@ -110,7 +112,8 @@ def opened(entries: Sequence[Entry]) -> Iterator[tuple[Entry, BinaryIO | Excepti
     """Yield logs as streams of plain bytes, or what prevents that; each is open until the next one is asked for.
 
     What is no text, because it begins with bytes that no text has, is an empty stream. Reading what is compressed
-    without saying so in its name raises what `check_plain` does.
+    without saying so in its name raises what `check_plain` does, and of what is not compressed as its name says what
+    `check_name` does.
     """
     for _, group in groupby(entries, key=lambda entry: id(entry.tree)):
         of_tree = list(group)
@@ -119,7 +122,17 @@ def opened(entries: Sequence[Entry]) -> Iterator[tuple[Entry, BinaryIO | Excepti
                 yield entry, file
                 continue
             with closing(compression.opened(entry.path, file)) as stream:
-                yield entry, _Text(stream)
+                yield entry, _Text(stream, partial(check_name, entry.path, file))
+
+
+def check_name(name: str, file: BinaryIO) -> None:
+    """Refuse a log that is not compressed as its name says: a decompressor would call it damaged.
+
+    Raises:
+        OSError: `file`, of which nothing is read yet, begins as something else; the text has the way out.
+    """
+    if name.endswith(compression.ENDINGS) and (what := compression.misnamed(name, file.peek(_MARK_BYTES))):
+        raise OSError(what)
 
 
 def check_plain(beginning: bytes, way_out: str | None = None) -> None:
@@ -135,12 +148,15 @@ def check_plain(beginning: bytes, way_out: str | None = None) -> None:
 class _Text:
     """A stream that is empty where its beginning is that of no text."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: BinaryIO, check: Callable[[], None]) -> None:
         self._read = getattr(stream, "read1", stream.read)
+        self._check = check
         self._is_begun = False
 
     def read(self, size: int) -> bytes:
         """Read what there is at once: nothing of it is lost where the data behind it is damaged."""
+        if not self._is_begun:
+            self._check()
         data = self._read(size) or b""
         if not self._is_begun:
             check_plain(data)

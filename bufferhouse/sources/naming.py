@@ -4,10 +4,21 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bufferhouse.errors import UsageError, whole_number
+from bufferhouse.errors import UsageError
 from bufferhouse.sources.directory import Entry
 from bufferhouse.sources.found import FoundRun
-from bufferhouse.sources.run import NUMBERS, SOURCES, TEXTS, Places, Run, RunFault, moment_of, relative_to, text_of
+from bufferhouse.sources.run import (
+    NUMBERS,
+    SOURCES,
+    TEXTS,
+    Places,
+    Run,
+    RunFault,
+    moment_of,
+    number_of,
+    relative_to,
+    text_of,
+)
 
 _TOKEN = re.compile(r"\{(\w+)\}|\*\*/|\*\*|\*|\?|[^*?{}]+|[{}]")
 WILD = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
@@ -104,7 +115,7 @@ def _tell(run: Run, key: str, value: str) -> None:
         if run.started_at_source not in SOURCES[:2]:
             run.started_at, run.started_at_source = moment_of(value, where), "file name"
     elif key in NUMBERS:
-        run.facts.setdefault(key, whole_number(value, where))
+        run.facts.setdefault(key, number_of(value, where))
     elif key in TEXTS:
         run.facts.setdefault(key, text_of(key, value))
     else:

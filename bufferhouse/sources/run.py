@@ -91,6 +91,9 @@ def read_run_file(path: str, data: bytes | None) -> dict[str, Any]:
             moment_of(content["started_at"], path)
         except UsageError as error:
             raise RunFault(str(error)) from None
+    for name in NUMBERS:
+        if content.get(name) == 0:
+            content[name] = None  # what launchers write if they do not know it: no device has no memory
     if not (content.get("run_name") or "").strip():
         content.pop("run_name", None)
     unread = [name for name in content if name not in KEYS]
@@ -192,7 +195,7 @@ def make_run(
     said = {**content, **{key: labels.pop(key) for key in list(labels) if key in TEXTS}}
     facts |= {key: text_of(key, value) for key, value in said.items() if key in TEXTS and value is not None}
     for key in [key for key in labels if key in NUMBERS]:
-        facts[key] = whole_number(labels.pop(key), f"--label {key}")
+        facts[key] = number_of(labels.pop(key), f"--label {key}")
     given = labels.pop("started_at", None)
     moments = [
         (given and moment_of(given, "--label started_at"), "given"),
@@ -210,6 +213,17 @@ def make_run(
 def text_of(key: str, value: str) -> str:
     """Return the value of a fact of TEXTS; some frameworks write the platforms that dumps name in capitals."""
     return value.lower() if key == "platform" and value.lower() in PLATFORMS else value
+
+
+def number_of(text: str, where: str) -> int:
+    """Return the value of a fact of NUMBERS.
+
+    Raises:
+        UsageError: it is no whole number above 0; `where` says whose it is.
+    """
+    if number := whole_number(text, where):
+        return number
+    raise UsageError(f"{where}: expected a number above 0, found 0; leave it out if it is not known")
 
 
 def moment_of(text: str, where: str) -> datetime:

@@ -126,8 +126,8 @@ class _Disjoint:
     def add(self, low: int, high: int) -> bool:
         """Add a range; return False, and add nothing, if another one has some of its bytes."""
         number, piece, place = self._find(low)
-        before = piece[place - 1] if place else self._neighbour(number - 1, -1)
-        after = piece[place] if place < len(piece) else self._neighbour(number + 1, 0)
+        before = piece[place - 1] if place else self._neighbor(number - 1, -1)
+        after = piece[place] if place < len(piece) else self._neighbor(number + 1, 0)
         if (before and before[1] > low) or (after and after[0] < high):
             return False
         piece.insert(place, (low, high))
@@ -150,7 +150,7 @@ class _Disjoint:
         piece = self.pieces[number]
         return number, piece, bisect_left(piece, (low,))
 
-    def _neighbour(self, number: int, place: int) -> tuple[int, int] | None:
+    def _neighbor(self, number: int, place: int) -> tuple[int, int] | None:
         """Return the last range of the piece before, or the first of the piece behind, if there is one."""
         return self.pieces[number][place] if 0 <= number < len(self.pieces) and self.pieces[number] else None
 

@@ -177,7 +177,9 @@ class FileAddress(Address):
             raise UsageError(f"{self}: this user may not write the warehouse; let it read and write there")
         # DuckDB takes what stands behind it for parameters of a URL, and puts `.wal` before it.
         if "?" in str(place):
-            raise UsageError(f"{place}: expected a path without a question mark, before which DuckDB puts its log")
+            raise UsageError(
+                f"{place}: expected a path without a question mark: DuckDB would put its log into another folder"
+            )
 
     def check_file(self) -> None:
         self.check_place()

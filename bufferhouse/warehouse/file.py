@@ -42,8 +42,8 @@ _COPIES = 3  # of a file that is written to meanwhile
 _PROOF_MEMORY = "256MB"
 _STORAGE_VERSION = "v1.5.0"  # the newest this DuckDB writes: it brings zstd for long text
 BLOCK_SIZE = 65536  # bytes; a quarter of DuckDB's own suits the many small columns (docs/decisions/0006)
-# In these tables rows of a dump that have much in common stand side by side: DuckDB packs what neighbours differ in.
-_NEIGHBOURS = {
+# In these tables rows of a dump that have much in common stand side by side: DuckDB packs what neighbors differ in.
+_NEIGHBORS = {
     "raw.hlo_values": "t.size_bytes, t.offset_bytes, t.value_id",
     "raw.live_ranges": "t.start_position, t.end_position, t.ordinal",
     "intermediate.space_changes": "t.memory_space, t.occupied_change_bytes, t.position_in_schedule",
@@ -202,8 +202,8 @@ class File(Warehouse):
                 if not (journal := journal_path(self.path)).exists():
                     raise
                 raise WarehouseError(
-                    f"a killed writer left {self.path} in the middle of a checkpoint; any bufferhouse command of one "
-                    f"who may write it and its folder restores it from {journal}; try again after that"
+                    f"a writer of {self.path} was killed in the middle of a checkpoint; any bufferhouse command by a "
+                    f"user who may write the file and its folder restores it from {journal}; try again after that"
                 ) from error
         settle(self.con)
         version = applied_version(self.con)
@@ -449,7 +449,7 @@ def _copy_rows(con: duckdb.DuckDBPyConnection, main: str) -> None:
     ).fetchall()
     for schema, table in tables:
         name = f'"{schema}"."{table}"'
-        order = _NEIGHBOURS.get(f"{schema}.{table}")
+        order = _NEIGHBORS.get(f"{schema}.{table}")
         # Dumps that were loaded one after the other are alike, too.
         sorting = f" LEFT JOIN raw.dumps AS d ON t.dump_id = d.dump_id ORDER BY d.rowid, {order}" if order else ""
         con.execute(f"INSERT INTO compacted.{name} SELECT t.* FROM {identifier(main)}.{name} AS t{sorting}")

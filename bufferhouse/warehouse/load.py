@@ -142,7 +142,7 @@ def _load_whole(
         result.warnings = new.warnings | {rule: len(lines) for rule, lines in found.items() if lines}
         observed, again = unseen(warehouse, taken)
         refused = [s for s in parsed.sightings if s.content.dump_id in refusals]
-        spoken = warehouse.known_refusals(s.content.sha256 for s in refused) if refused else set()
+        spoken = warehouse.known_refusals(s.content.sha256 for s in refused) if refused else {}
         fresh = [s for s in refused if (s.run_name, s.relative_path, s.content.sha256) not in spoken]
         result.rejects = [(s, refusals[s.content.dump_id]) for s in fresh]
         result.known_reject_count = len(refused) - len(fresh)

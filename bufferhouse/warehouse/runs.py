@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 import duckdb
 
 from bufferhouse.engine.sql import execute, transaction
-from bufferhouse.errors import UsageError, did_you_mean, whole_number
-from bufferhouse.sources.run import NUMBERS, SOURCES, TEXTS, Run, moment_of, text_of
+from bufferhouse.errors import UsageError, did_you_mean
+from bufferhouse.sources.run import NUMBERS, SOURCES, TEXTS, Run, moment_of, number_of, text_of
 from bufferhouse.warehouse.run_names import Named, check_new_name, find
 from bufferhouse.warehouse.warehouse import Warehouse
 
@@ -85,7 +85,7 @@ def _set_facts(warehouse: Warehouse, run: Named, facts: dict[str, str]) -> str:
             changes["started_at"] = moment_of(value, "started_at")
             changes["started_at_source"] = "given"
         elif key in NUMBERS:
-            changes[key] = whole_number(value, key) if value else None
+            changes[key] = number_of(value, key) if value else None
         elif key in TEXTS:
             changes[key] = text_of(key, value) or None
         elif way_out := _KEPT.get(key):

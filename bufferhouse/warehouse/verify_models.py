@@ -1,6 +1,7 @@
 """The proof of the stored models: computed again from the rows of raw, as a load computes them."""
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 
 import duckdb
 import polars as pl
@@ -41,6 +42,51 @@ def model_faults(
     if con.execute("SELECT COUNT(*) FROM raw.dumps").fetchone()[0] == len(dump_ids):
         faults += _strays(con, names)
     return one_each(faults)
+
+
+def view_faults(con: duckdb.DuckDBPyConnection) -> list[str]:
+    """Return a line for each view that does not say what the warehouse was built with: no row of its own proves it."""
+    # How DuckDB prints what it read is how it keeps nearly all views.
+    built = con.execute(
+        "SELECT model_name, model_sql, json_deserialize_sql(json_serialize_sql(model_sql))"
+        " FROM meta.models WHERE NOT is_incremental ORDER BY ordinal"
+    ).fetchall()
+    newest: dict[str, int] = {}
+    for (name,) in con.execute("SELECT model_name FROM meta.models WHERE layer = 'marts'").fetchall():
+        stem, _, version = name.rpartition("_v")
+        newest[stem] = max(int(version), newest.get(stem, 0))
+    built += [(stem, text := f"SELECT * FROM {stem}_v{version}", text) for stem, version in newest.items()]
+    there = _texts(con, "database_name = current_database()")
+    others = {name: sql for name, sql, printed in built if there.get(name) != printed}
+    planned = _planned(con, {name: sql for name, sql in others.items() if name in there})
+    return [
+        f"{name}: the view is {'not the one that was built' if name in there else 'gone'}; "
+        "build it again with: bufferhouse build --force"
+        for name in others
+        if name not in there or there[name] != planned.get(name, there[name])
+    ]
+
+
+def _planned(con: duckdb.DuckDBPyConnection, views: Mapping[str, str]) -> dict[str, str]:
+    """Return how DuckDB prints statements that it has planned, by name; without those that it cannot plan.
+
+    Beneath such a one a view is gone or another one, which is told.
+    """
+    names = {}
+    for number, (name, sql) in enumerate(views.items()):
+        with suppress(duckdb.Error):
+            con.execute(f"CREATE TEMP VIEW bufferhouse_view_{number} AS {sql}")
+            names[f"main.bufferhouse_view_{number}"] = name
+    texts = _texts(con, "database_name = 'temp'") if names else {}
+    for view in names:
+        con.execute(f"DROP VIEW temp.{view}")
+    return {name: texts[view] for view, name in names.items()}
+
+
+def _texts(con: duckdb.DuckDBPyConnection, where: str) -> dict[str, str]:
+    """Return the statements of views by name."""
+    rows = con.execute(f"SELECT schema_name || '.' || view_name, sql FROM duckdb_views() WHERE {where}").fetchall()
+    return {name: sql.partition(" AS ")[2].rstrip().removesuffix(";") for name, sql in rows}
 
 
 def _differences(

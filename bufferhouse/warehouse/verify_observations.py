@@ -11,7 +11,7 @@ import polars as pl
 
 from bufferhouse.dump.identity import FACTS_OF_NAME, facts_of_name, read_file_name
 from bufferhouse.engine.sql import execute, registered
-from bufferhouse.sources.compression import SUFFIXES
+from bufferhouse.sources.compression import ENDINGS
 from bufferhouse.warehouse.restore import ORDER
 from bufferhouse.warehouse.stored_sets import SETS
 from schemas import TABLES
@@ -58,7 +58,7 @@ def _observations(con: duckdb.DuckDBPyConnection) -> list[Fault]:
                                              " is not there"))  # fmt: skip
             if not uri.endswith(path):
                 faults.append(Fault(dump_id, f"raw.observations: {path} is not the end of {uri}"))
-            if layout == "combined" and not path.endswith(SUFFIXES) and size != text_bytes:
+            if layout == "combined" and not path.endswith(ENDINGS) and size != text_bytes:
                 faults.append(Fault(dump_id, f"raw.observations: {path} has {size} bytes, its dump {text_bytes}"))
             derived = facts(path.rsplit("/", 1)[-1], signature_id)  # the runs of a fleet have the same names
             for name, mine, own in zip(FACTS_OF_NAME, stored, derived, strict=True):

@@ -268,22 +268,18 @@ class Warehouse(ABC):
             ).fetchall()
         return {dump_id: (sha256, signature_id) for dump_id, sha256, signature_id in rows}
 
-    def known_refusals(self, hashes: Iterable[str], *, of_contents: bool = False) -> set[tuple[str, str, str]]:
-        """Return run name, relative path and SHA-256 of open refusals that this parser has already spoken.
-
-        Those `of_contents` are not of data that did not decompress: under another name the same bytes may be a dump.
-        """
+    def known_refusals(self, hashes: Iterable[str]) -> dict[tuple[str, str, str], str]:
+        """Return the rules of open refusals that this parser has spoken, by run name, relative path and SHA-256."""
         rows = execute(
             self.con,
-            "SELECT u.run_name, r.relative_path, r.sha256 FROM raw.rejects AS r JOIN raw.runs AS u USING (run_id)"
+            "SELECT u.run_name, r.relative_path, r.sha256, r.rule"
+            " FROM raw.rejects AS r JOIN raw.runs AS u USING (run_id)"
             " WHERE r.state = 'open' AND r.parser_version = $version"
-            " AND r.sha256 IN (SELECT unnest(CAST($hashes AS VARCHAR[])))"
-            " AND NOT ($of_contents AND r.rule = 'compression')",
+            " AND r.sha256 IN (SELECT unnest(CAST($hashes AS VARCHAR[])))",
             version=__version__,
-            of_contents=of_contents,
             hashes=list(set(hashes)),
         ).fetchall()
-        return set(rows)
+        return {tuple(key): rule for *key, rule in rows}
 
     def known_files(self, run_names: Iterable[str]) -> dict[tuple[str, str], tuple[int, int | None]]:
         """Return size and modification time of files, refused ones too, as last seen, by run name and relative path."""

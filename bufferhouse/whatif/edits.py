@@ -58,7 +58,9 @@ class Edit:
         return f"{self.parts}@" + (f"size={self.size}" if self.dimension is None else str(self.dimension))
 
     def __str__(self) -> str:
-        return ":".join(filter(None, (self.kind, self.value, self.argument)))
+        # The usual window is not told as if somebody had written it.
+        argument = "" if self.kind == "offload" and self.window == 1 else self.argument
+        return ":".join(filter(None, (self.kind, self.value, argument)))
 
 
 def narrower(shape: str) -> str | None:

@@ -23,6 +23,7 @@ _PAIRS = 40  # pairs of slots that a packing compares while a set of edits looks
 LARGE = 4_000  # slots: without proof, a program with N times as many slots is given N times as many edits in one step
 _SIZE = re.compile(r"(?P<number>[0-9]{1,18}(?:\.[0-9]{1,9})?)\s*(?P<unit>[KMGT]I?B?|B)?")
 _POWERS = {"K": 1, "M": 2, "G": 3, "T": 4}
+_FEWEST = 1 << 20  # bytes that a number without a unit may be: whoever writes 4 for a memory means 4 GiB
 
 
 class Fit(NamedTuple):
@@ -51,11 +52,17 @@ def read_size(text: str, option: str = "--fit") -> int:
     """Return the bytes of a size such as `15.75GiB`, `16G`, `16909336576` or `16GB`, of which the last is decimal.
 
     Raises:
-        UsageError: the text is not a size, or not a whole number of bytes.
+        UsageError: the text is not a size, or not a whole number of bytes; or it is a number that is too small for the
+            bytes of a memory and has no unit.
     """
     found = _SIZE.fullmatch(text.strip().upper())
     if found is None or ("." in found["number"] and found["unit"] in (None, "B")):
         raise UsageError(f"{option}: expected a size such as 15.75GiB, found {text!r}")
+    if found["unit"] is None and int(found["number"]) < _FEWEST:
+        number = found["number"]
+        raise UsageError(
+            f"{option}: expected a unit, such as {number}GiB, or {number}B for so few bytes; found {text!r}"
+        )
     unit = (found["unit"] or "B")[0]
     if found["unit"] in ("KB", "MB", "GB", "TB"):
         return int(Decimal(found["number"]) * 1000 ** _POWERS[unit])

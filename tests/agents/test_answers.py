@@ -239,7 +239,10 @@ def test_every_tool_has_an_answer():
 
 def test_a_call_that_waits_in_vain_is_told(example_warehouse):
     """With no turn at all it waits as long as a statement may take; with one it is answered."""
-    for at_once, expected in ((0, "0 other calls run, and none ended in 0.2 s; ask again later"), (1, "jaxlib-0.9.0")):
+    for at_once, expected in (
+        (0, "0 other calls are running, and none ended in 0.2 s; ask again later"),
+        (1, "jaxlib-0.9.0"),
+    ):
         calls = Calls(address_of(example_warehouse).key, seconds=20 if at_once else 0.2, at_once=at_once)
         try:
             said = anyio.run(calls.call, "list_runs", {}, FIRST)

@@ -39,7 +39,7 @@ from tests.report.pages import HOSTILE, Parts
 from tests.synthetic import Slot, dump_text
 from tests.system.secrets_told import FORMS, HARMLESS, SECRET, told
 
-# What a terminal obeys: colours and hidden text, titles and clipboards (OSC), C1 forms of both, turned text.
+# What a terminal obeys: colors and hidden text, titles and clipboards (OSC), C1 forms of both, turned text.
 CONTROLS = (
     "\x1b[31;8mred\x1b]0;title\x07\x1b]52;c;cm0=\x1b\\\x1bP+q\x1b\\\x9b2J\x9d0;t\x9c\x07\x08\r\x7f\x85"
     "\u202eevil\u202c\u2066a\u2069\u200b\u2028\u2029\ufeff\U000e0041"
@@ -252,7 +252,7 @@ def _printed(folder: Path, is_short: bool) -> Count:
 
 
 def _on_a_terminal(words: list[str]) -> str:
-    """Return what a command prints on a terminal, without what bars and colours are made of and a line's return."""
+    """Return what a command prints on a terminal, without what bars and colors are made of and a line's return."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "bufferhouse.cli", *words], stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,

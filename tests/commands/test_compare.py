@@ -215,8 +215,21 @@ def test_github_reads_one_command_a_line(compare, tmp_path: Path):
     assert warning.startswith(
         "::warning title=bufferhouse::nothing grew over the limit for jit_nothing in memory space 0"
     )
+    table = compare("--fail-over", "5%,1MiB", "--accept", accepted).out
+    assert "Stale in the accept file\nNothing grew over the limit for jit_nothing" in table
     assert notice.startswith(f"::notice title=bufferhouse::{BEFORE} → {AFTER}: ")
     assert "1 program over 5 %25 and 1 MiB, 0 accepted" in notice
+
+
+def test_github_is_told_bytes_to_the_byte(compare, small):
+    """With --bytes, as the other forms; it was passed over."""
+    said = compare("--fail-over", "1KiB", "--format", "github", "--bytes").out
+    assert re.search(
+        r"jit_cnn_train_step, .*: 5,\d{3},\d{3} B → 6,\d{3},\d{3} B \(\+1,\d{3},\d{3} B, .*limit 1,024 B", said
+    )
+    assert not re.search(r"[KMG]iB", said)
+    lost = small("kept", "undonated", "--fail-over", "500%", "--format", "github", "--bytes").out
+    assert "jit_train_step: 4,194,304 B of parameters are not donated any more" in lost
 
 
 def test_github_is_told_what_passes_the_gate(small):
@@ -259,10 +272,10 @@ def test_what_was_accepted_passes_until_it_grows(compare, tmp_path: Path):
     assert 0 == said.code
     assert "kept for backward" in said.out
     words = ("--fail-over", "5%,1MiB", "--accept", accept_file(tmp_path / "too_little.toml", size - 1))
-    exceeded = f"the accept file allows {GROWN[0]} in memory space 0 up to {size - 1:,} B, found {size:,} B"
-    for form in ("table", "github"):
+    exceeded = f"he accept file allows {GROWN[0]} in memory space 0 up to {size - 1:,} B, found {size:,} B"
+    for form, first in (("table", "\nT"), ("github", "::t")):
         said = compare(*words, "--format", form)
-        assert (1, True) == (said.code, exceeded in said.out)
+        assert (1, True) == (said.code, first + exceeded in said.out)
     [found] = json.loads(compare(*words, "--format", "json").out)["gate"]["exceeded"]
     assert (GROWN[0], size - 1, size) == (found["program_name"], found["up_to_bytes"], found["after_bytes"])
 

@@ -45,10 +45,10 @@ def test_what_a_new_file_leaves_out_is_named(locked: Path, tmp_path: Path):
     path = tmp_path / "memory.lock"
     call("lock", "layers-4", "--file", path)
     kept = call("lock", "--update", "kept", "--file", path)
-    assert (0, False) == (kept.code, "no longer" in kept.err)
+    assert (0, False) == (kept.code, "removed" in kept.err)
     said = call("lock", "layers-4", "--file", path)
     [gone] = {f"{key[0]} ({key[2]})" for key in read_lock(locked).entries}
-    assert (0, f"no dump of {gone}: no longer in {path}; --update keeps what has no dump") == (
+    assert (0, f"removed from {path}, as there is no dump of it: {gone}; --update would keep it") == (
         said.code, said.err.splitlines()[-1]
     )  # fmt: skip
     assert {"jit_count", "jit_train_step"} == {key[0] for key in read_lock(path).entries}
@@ -123,6 +123,7 @@ def test_a_limit_lets_growth_pass(locked: Path):
     for form in ("table", "markdown", "github"):
         said = call(*check, form)
         assert (0, True, False) == (said.code, "+1.0 MiB" in said.out, ": nothing grew\n" in said.out)
+    assert "+1,048,576 B, within the limit 10 %25" in call(*check, "github", "--bytes").out
     assert 1 == len(json.loads(call(*check, "json").out)["within_limit"])
     assert 1 == call("lock", "--check", "stored", "--file", locked, "--fail-over", "1%").code
 
@@ -291,6 +292,34 @@ def test_a_comment_is_written_over_no_lock_and_no_warehouse(locked: Path, exampl
         said = call("lock", "--check", "kept", "--file", lock, "--comment", comment)
         assert (2, "", True) == (said.code, said.out, expected in said.err), said.err
         assert before == [path.read_bytes() for path in (lock, warehouse)]
+
+
+@pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["nowhere"], "nowhere"),
+        (["kept", "--chip", "TPU v6e"], "expected a chip of the dumps"),
+        (["kept", "--metric", "temp"], "found 'temp'"),
+        (["kept", "--file", "none.lock"], "there is no such file"),
+    ],
+)
+def test_a_comment_says_that_no_check_could_be_made(words: list[str], why: str, locked: Path, tmp_path: Path):
+    """With the reason, in the place of a comment about an older state of the branch."""
+    (tmp_path / "c.md").write_text("passed")
+    said = call("lock", "--check", "--file", locked, "--comment", tmp_path / "c.md", *words)
+    text = (tmp_path / "c.md").read_text()
+    assert (2, True, True) == (said.code, why in text, ": not checked\n" in text.splitlines(keepends=True)[0]), text
+
+
+@pytest.mark.usefixtures("runs")
+def test_the_way_out_of_a_file_that_cannot_be_used_names_the_chip(locked: Path, tmp_path: Path):
+    """Without it a copied command would write entries of the chip that the names of the dumps say."""
+    missing, merged = tmp_path / "none.lock", tmp_path / "merged.lock"
+    merged.write_text(f"<<<<<<< ours\n{locked.read_text()}")
+    for path, command in ((missing, "lock"), (merged, "lock --update")):
+        said = call("lock", "--check", "kept", "--chip", "TPU v6e", "--file", path)
+        assert f"with: bufferhouse {command} --file {path} --chip 'TPU v6e' DUMPS" in said.err
 
 
 def test_a_word_that_is_neither_path_nor_run_is_said_to_be_neither(example_warehouse: Path):

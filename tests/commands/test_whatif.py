@@ -126,6 +126,7 @@ def test_estimates_prove_of_no_program_that_it_cannot_fit(example_warehouse: Pat
     [
         (["--edit", "remove:no_such_value"], "no value with a live range in memory space 0 is named 'no_such_value'"),
         (["--edit", "donate:0"], "is named '0'; did you mean 'parameter=0' or '#0'?"),
+        (["--edit", "offload:no_such"], "offload:no_such: no value with a live range"),
         (["--edit", "free:parameter=0"], "is a parameter, which its caller keeps: donate it first"),
         (["--edit", "fre:parameter=0"], "found 'fre'; did you mean 'free'?"),
         (["--edit", "shrink:parameter=0:"], "expected an element type such as bf16 at the end"),
@@ -185,7 +186,7 @@ def test_a_dump_without_live_ranges_says_what_cannot_be_told(warehouse: Path, tm
     place = tmp_path / "module_0001.jit_f.cpu_after_optimizations-buffer-assignment.txt"
     place.write_bytes(text[: text.index(b"\nTotal bytes used")])
     assert 0 == call("ingest", tmp_path, "--warehouse", warehouse).code
-    for words in (["savings"], ["whatif", "--edit", "remove:v0"], ["whatif", "--fit", "1"]):
+    for words in (["savings"], ["whatif", "--edit", "remove:v0"], ["whatif", "--fit", "1B"]):
         outcome = call(words[0], "jit_f", *words[1:], "--warehouse", warehouse)
         assert (2, "") == (outcome.code, outcome.out)
         assert "the dump has no live ranges: it says how large each value is, not when it is alive" in outcome.err

@@ -1,7 +1,7 @@
 """Blame over real compilers: the examples always, builds of the corpus where they are.
 
 Pairs of compilers are compared by every metric, forwards and backwards: of the examples those that differ in kind, of
-the builds those of which there are no examples. `make soak` compares all neighbours, by all that the builds hold.
+the builds those of which there are no examples. `make soak` compares all neighbors, by all that the builds hold.
 """
 
 import shutil
@@ -147,7 +147,7 @@ def test_runs_are_compared_as_their_pairs(examples: Runs):
 @pytest.mark.slow
 @pytest.mark.parametrize("pair", PAIRS_OF_BUILDS, ids=" ".join)
 def test_the_builds_close(builds: Runs, pair: tuple[str, str]):
-    """Every program, space and metric of neighbours, also where platforms differ or live ranges are missing."""
+    """Every program, space and metric of neighbors, also where platforms differ or live ranges are missing."""
     assert_all_closes(builds, pair)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bufferhouse.compare.tiers import normalised, phase_and_primitive, tiles, without_layout
+from bufferhouse.compare.tiers import normalized, phase_and_primitive, tiles, without_layout
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from bufferhouse.compare.tiers import normalised, phase_and_primitive, tiles, wi
 )
 def test_what_comes_and_goes_is_left_out(old: str, new: str):
     """`jit(main)/` and the attributes of primitives are no part of a name; an index is."""
-    assert new == normalised(old)
+    assert new == normalized(old)
 
 
 @pytest.mark.parametrize(

@@ -84,14 +84,14 @@ def test_what_was_compiled_is_explained(programs):
 
 
 def test_a_notebook_shows_a_text_without_what_a_terminal_obeys(programs, monkeypatch):
-    """Its kernel asks for colours, which the page of a browser would show as letters; a program's < is text."""
+    """Its kernel asks for colors, which the page of a browser would show as letters; a program's < is text."""
     for name, value in {"NO_COLOR": "", "FORCE_COLOR": "1", "TERM": "xterm-256color"}.items():
         monkeypatch.setenv(name, value)
-    coloured = programs["kept"].whatif("reschedule")
-    assert "\x1b[1m" in str(coloured)
+    colored = programs["kept"].whatif("reschedule")
+    assert "\x1b[1m" in str(colored)
     monkeypatch.setenv("NO_COLOR", "1")
     plain = str(programs["kept"].whatif("reschedule"))
-    assert f"<pre>{html.escape(plain)}</pre>" == coloured._repr_html_()
+    assert f"<pre>{html.escape(plain)}</pre>" == colored._repr_html_()
 
 
 class Configuration:

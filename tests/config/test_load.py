@@ -114,7 +114,9 @@ def test_without_a_file_there_are_defaults(tmp_path, monkeypatch):
         ("[[sources]]\nname = 'a'\npaths = 'x'\nlabels = { started_at = 'today' }", "bufferhouse.toml:4:1: expected "
          "started_at as ISO 8601, like 2026-01-31T12:00:00Z; found {'started_at': 'today'}"),
         ("[[sources]]\nname = 'a'\npaths = 'x'\nlabels = { device_count = '²' }", "bufferhouse.toml:4:1: expected a "
-         "number for device_count; found {'device_count': '²'}"),
+         "number above 0 for device_count; found {'device_count': '²'}"),
+        ("[[sources]]\nname = 'a'\npaths = 'x'\nlabels = { device_memory_bytes = 0 }", "bufferhouse.toml:4:1: expected "
+         "a number above 0 for device_memory_bytes; found {'device_memory_bytes': 0}"),
         ("[[sources]]\nname = 'a'\npaths = 'x'\nmarker = '../DONE'", "bufferhouse.toml:4:1: expected the name of a "
          "file, without a folder; found '../DONE'"),
         ("[[sources]]\nname = 'a'\npaths = 'x'\nmarker = '..'", "bufferhouse.toml:4:1: expected the name of a file, "

@@ -147,7 +147,7 @@ def test_strict_overlaps_are_the_same(generated: list[Slot]):
         ([Slot(number // 4, number // 4 + 1, 8 * number, 8) for number in range(6000)], True),
         ([Slot(number % 2, 1 + number % 2, 8 * number, 8) for number in range(20_000)], False),
     ],
-    ids=["instants", "more segments than the models compare", "neighbours", "more meetings than the models compare"],
+    ids=["instants", "more segments than the models compare", "neighbors", "more meetings than the models compare"],
 )
 def test_many_values_in_one_allocation(slots, taken):
     """They are swept; what the models could not compare is left to Python, which refuses it."""
@@ -272,7 +272,7 @@ def test_letters_of_all_lengths(letter):
 
 
 @needs_it
-def test_neighbours_stay_in_their_order():
+def test_neighbors_stay_in_their_order():
     """A batch of dumps of which one reader takes some, the other others, and both refuse one, is in its order."""
     files = [sample.files for sample in RUNS["jaxlib-0.9.0"][:5]]
     files[1] = {"combined": files[1]["combined"][:-40]}

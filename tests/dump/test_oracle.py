@@ -304,7 +304,7 @@ def test_header_parts_of_all_dialects_are_read():
 
 
 def test_an_allocations_file_alone_is_a_whole_dump():
-    """Values and cross-colour values (D11b) are read, and what the missing files would say is unknown."""
+    """Values and cross-color values (D11b) are read, and what the missing files would say is unknown."""
     text = (
         "BufferAssignment:\n"
         "allocation 0: size 64, preallocated-temp:\n"

@@ -180,7 +180,7 @@ def test_a_file_that_another_process_has_open_is_left(left, refused, tmp_path):
 def test_a_reader_leaves_it_to_the_writer_who_is_there(left, refused, tmp_path):
     """As does one who may not write it: it is not damaged, and a copy is not wanted."""
     path = left.lay(tmp_path / "w.duckdb", refused)
-    said = r"a killed writer left .* in the middle of a checkpoint; .* restores it from"
+    said = r"a writer of .* was killed in the middle of a checkpoint; .* restores it from"
     with writer_lock(path), pytest.raises(WarehouseError, match=said):
         open_reader(path)
     assert refused == path.read_bytes()

@@ -184,7 +184,7 @@ def test_accepted_growth_is_not_told(prefect_server, upgraded, told, tmp_path):
     summary = artifacts(state)["regressions-summary"]
     said = figures(summary)
     assert ("0", "1", "1") == tuple(said[name] for name in ("regressions", "accepted", "stale in the accept file"))
-    assert "nothing grew over the limit for jit_fft in memory space 0; remove the entry (agreed)" in summary
+    assert "Nothing grew over the limit for jit_fft in memory space 0; remove the entry (agreed)" in summary
 
 
 @pytest.mark.parametrize("names", [["old"], ["old", "new"]])
@@ -215,6 +215,17 @@ def test_one_run_is_compared_with_nothing(prefect_server, warehouse, told):
     message = "0 regressions in 0 comparisons; nothing was compared: the warehouse has no runs"
     assert ("COMPLETED", message) == (state.type.value, state.message)
     assert [] == told
+
+
+def test_a_retention_that_keeps_nothing_to_compare_with_is_named(prefect_server, tmp_path):
+    """Who keeps one run of each kind gets no comparison, night by night: the message says which key to change."""
+    path = tmp_path / "warehouse.duckdb"
+    write_dumps(tmp_path / "only", [1])
+    run_ingest([str(tmp_path / "only")], path)
+    settings = ["retention.keep_runs=1"]
+    state = flows.regressions.regressions(warehouse=str(path), settings=settings, return_state=True)
+    expected = "of 1 run 1 has dumps; retention.keep_runs = 1 removes the run to compare with, 2 keeps it"
+    assert state.message.endswith(expected)
 
 
 def test_what_cannot_be_judged_is_told(prefect_server, tmp_path, told):

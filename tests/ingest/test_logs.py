@@ -169,14 +169,18 @@ def test_a_log_that_is_damaged_or_of_no_run_is_named(tmp_path, warehouse):
     source = run_of(tmp_path / "source", KV)
     (source / "night.dump" / "cut.log.gz").write_bytes(gzip.compress(log(XENT).read_bytes())[:2000])
     (source / "night.dump" / "hidden.log").write_bytes(gzip.compress(log(XENT).read_bytes()))
+    (source / "night.dump" / "plain.log.gz").write_bytes(log(XENT).read_bytes())
     shutil.copytree(FOLDER / XENT, source / "day.dump")
     (source / "day.dump" / "stderr.txt").unlink()
     (source / "other.log").write_bytes(log("libtpu-0.0.8/abort_rnn_t1").read_bytes())
     (source / "both.log").write_bytes(log(XENT).read_bytes())
     first = load(source, warehouse)
-    damaged, hidden, stray = sorted(first["unreadable"], key=lambda line: line.partition(": ")[0].rpartition("/")[2])
+    damaged, hidden, stray, plain = sorted(
+        first["unreadable"], key=lambda line: line.partition(": ")[0].rpartition("/")[2]
+    )
     assert "cut.log.gz: expected compressed data that is whole, found Compressed file ended before" in damaged
     assert hidden.endswith("hidden.log: expected a log as text, found: gzip data; name it ….gz")
+    assert plain.endswith("plain.log.gz: text that is not compressed; name it without .gz")
     assert "other.log: 2 messages, but none of 2 runs near it fits" in stray
     assert (1, 2, 2) == (first["code"], first["new"], first["logs"])
     sql = "SELECT run_name FROM marts.oom_v1 WHERE log_path = '../both.log' AND is_failure"

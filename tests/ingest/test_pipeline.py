@@ -99,7 +99,7 @@ def test_files_that_were_compressed_since_they_were_seen_are_told(warehouse, tmp
     code, summary = ingested(warehouse, tmp_path / "run", "--plan")
     assert (0, {"run": 1}) == (code, summary["other_endings"])
     outcome = call("ingest", tmp_path / "run", "--warehouse", warehouse)
-    assert "warning: run run: 1 file compressed in another way than when seen first" in outcome.out
+    assert "warning: run run: 1 file under another name than before, compressed in another way" in outcome.out
     assert "bufferhouse runs rm run, and ingest it again" in outcome.out
     assert [(5, 3)] == rows(warehouse, "SELECT COUNT(*), COUNT(DISTINCT dump_id) FROM staging.observations")
     assert "other_endings" not in ingested(warehouse, tmp_path / "run")[1]

@@ -77,7 +77,7 @@ def test_bytes_that_the_largest_shape_does_not_explain_are_not_called_shared(tmp
     assert [(OWN_OTHERS, -50)] * 3 == [cause[:2] for cause in row.causes]
 
 
-def test_a_value_without_an_operation_is_recognised_in_a_reshaped_program():
+def test_a_value_without_an_operation_is_recognized_in_a_reshaped_program():
     """A copy that the compiler added is told by rank and type: of a larger batch it is the same one, and larger."""
     [entry] = [one for one in lock_of("jaxlib-0.9.0").entries.values() if one.function == "jit_fft"]
     [space] = entry.spaces

@@ -249,7 +249,7 @@ def test_a_listing_gives_its_allocations():
 )  # fmt: skip
 @pytest.mark.parametrize("name", ["libtpu-0.0.33/xent", "libtpu-0.0.33/pal"])
 def test_prefixes_are_taken_off(name: str, prefix: str):
-    """Of launchers, logging and what collects logs, on every line of the message; colours too."""
+    """Of launchers, logging and what collects logs, on every line of the message; colors too."""
     text = "".join(f"{prefix}{line}".rstrip() + "\n" for line in message_of(name).splitlines())
     [message], [plain] = read(text), read(message_of(name))
     assert plain.key == message.key
@@ -281,7 +281,7 @@ def test_a_prefix_that_no_rule_knows_is_what_all_lines_begin_with(name: str, pre
     ],
 )  # fmt: skip
 def test_what_a_terminal_does_not_show_is_taken_off(begin: str, end: str):
-    """Colours, character sets, links and titles, around every line."""
+    """Colors, character sets, links and titles, around every line."""
     text = message_of("libtpu-0.0.33/xent")
     [message], [plain] = read("".join(f"{begin}{line}{end}\n" for line in text.splitlines())), read(text)
     assert plain.key == message.key

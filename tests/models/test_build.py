@@ -207,6 +207,8 @@ def test_models_are_listed_with_version_kind_and_freshness(directory, tmp_path):
     assert ("view", "table", "check") == (peaks["kind"], stored["kind"], check["kind"])
     assert ("dump_id, twice_bytes", "error") == (peaks["grain"], check["grain"])
     assert (2, 1, 0) == (found["staging.contents"]["rows"], stored["rows"], check["rows"])
+    uncounted = call("models", "--warehouse", path, "--format", "json", "--no-rows")
+    assert [{**row, "rows": None} for row in listed] == json.loads(uncounted.out)
 
 
 @pytest.mark.soak

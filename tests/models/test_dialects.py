@@ -146,7 +146,7 @@ def test_a_dialect_has_no_other_format():
     """What it writes is SQL."""
     outcome = call("models", "--dialect", "spark", "--format", "json")
     assert (2, "") == (outcome.code, outcome.out)
-    assert "--format: expected it without --dialect, which writes SQL" in outcome.err
+    assert "--format: expected no --dialect beside it, which writes SQL" in outcome.err
 
 
 def test_an_output_folder_needs_a_dialect(tmp_path):

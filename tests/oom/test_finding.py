@@ -574,6 +574,18 @@ def test_a_log_whose_name_hides_that_it_is_compressed_is_refused(tmp_path, compr
         assert " ".join(text.split()).endswith(f"train.log: expected a log as text, found: {expected}")
 
 
+@pytest.mark.parametrize("ending", ["gz", "zst", "XZ"])
+def test_a_plain_log_that_is_called_compressed_is_told(tmp_path, ending: str):
+    """As a browser saves one; it was told in the words of the library that decompresses it."""
+    path = tmp_path / f"train.log.{ending}"
+    path.write_bytes(log("libtpu-0.0.33/kv").read_bytes())
+    expected = f"text that is not compressed; name it without .{ending.lower()}"
+    said, among_others = call("oom", path), call("oom", tmp_path)
+    assert [2, 1] == [said.code, among_others.code]
+    for text in (said.err, among_others.out):
+        assert " ".join(text.split()).endswith(f"{path}: expected a log that can be read, found: {expected}")
+
+
 def test_a_log_that_cannot_be_read_hides_no_other(tmp_path):
     """In a folder, or named beside others: the failures of all the others are told, and it is named."""
     (tmp_path / "train.log").write_bytes(log("libtpu-0.0.33/kv").read_bytes())

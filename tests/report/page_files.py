@@ -30,14 +30,14 @@ OPERATION = HOSTILE.replace('"', '\\"') + "x" * 4000  # as XLA would write it
 # Text that is hard to read: its contrast with what lies behind it is below 4.5 (WCAG 2.2, 1.4.3).
 UNREADABLE = """
 (() => {
-  const numbers = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const numbers = (color) => color.match(/[\\d.]+/g).map(Number);
   const light = ([r, g, b]) => [r, g, b].map((c) => c / 255)
     .map((c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
     .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
   const behind = (element) => {
     for (let at = element; at; at = at.parentElement) {
-      const colour = numbers(getComputedStyle(at).backgroundColor);
-      if (colour.length === 3 || colour[3] > 0) return colour;
+      const color = numbers(getComputedStyle(at).backgroundColor);
+      if (color.length === 3 || color[3] > 0) return color;
     }
     return [255, 255, 255];
   };
@@ -58,7 +58,7 @@ UNREADABLE = """
     const context = map.canvas.getContext("2d"), write = context.fillText;
     context.fillText = (text, ...where) => {
       labels += 1;
-      // A canvas turns its colours into #rrggbb.
+      // A canvas turns its colors into #rrggbb.
       const ink = context.fillStyle.match(/[0-9a-f]{2}/g).map((part) => parseInt(part, 16));
       weigh(text, `rgb(${ink})`, map.canvas);
       write.call(context, text, ...where);

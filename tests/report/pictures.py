@@ -1,6 +1,6 @@
 """Pictures of pages, compared loosely: another font or browser moves letters, a page that lost a part looks different.
 
-A picture is reduced to *cells*, the mean colours of its blocks, 32 in a row. Each row of cells is compared with the one
+A picture is reduced to *cells*, the mean colors of its blocks, 32 in a row. Each row of cells is compared with the one
 of the other picture that is most like it, among those at about the same height.
 """
 
@@ -9,7 +9,7 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-Colour = tuple[int, int, int]
+Color = tuple[int, int, int]
 ACROSS = 32  # cells in a row
 _DIFFERENT = 24  # of 255: a cell whose mean channel is further off looks different
 # Letters of another width or size make up to 5 % of the cells of a page differ. Without its charts 7 % and more do,
@@ -24,7 +24,7 @@ _HEIGHTS = (0.75, 1.33)  # of the expected height
 class Picture:
     """Rows of pixels."""
 
-    rows: list[list[Colour]]
+    rows: list[list[Color]]
 
     @property
     def size(self) -> tuple[int, int]:
@@ -65,7 +65,7 @@ def encoded(picture: Picture) -> bytes:
 
 
 def cells(picture: Picture) -> Picture:
-    """Return the mean colours of square blocks, ACROSS in a row."""
+    """Return the mean colors of square blocks, ACROSS in a row."""
     width, height = picture.size
     step = width // ACROSS
     return Picture(
@@ -97,7 +97,7 @@ def _missing(one: Picture, other: Picture) -> float:
     return far / (width * height)
 
 
-def _looks_different(one: Colour, other: Colour) -> bool:
+def _looks_different(one: Color, other: Color) -> bool:
     return abs(one[0] - other[0]) + abs(one[1] - other[1]) + abs(one[2] - other[2]) > 3 * _DIFFERENT
 
 
@@ -114,7 +114,7 @@ def look(golden: Path, actual: Picture, *, update: bool) -> float:
     return difference(decoded(golden.read_bytes()), reduced)
 
 
-def _mean(rows: list[list[Colour]], left: int, right: int) -> Colour:
+def _mean(rows: list[list[Color]], left: int, right: int) -> Color:
     pixels = [pixel for row in rows for pixel in row[left:right]]
     red, green, blue = (sum(channel) // len(pixels) for channel in zip(*pixels, strict=True))
     return red, green, blue

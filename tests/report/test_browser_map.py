@@ -35,7 +35,7 @@ PIXELS = """
   return data.reduce((sum, part) => (sum * 31 + part) % 1e9, 0);
 })()
 """
-# The middle of the largest allocation: no rounding makes it that of a neighbour.
+# The middle of the largest allocation: no rounding makes it that of a neighbor.
 LARGEST = f"""
 (() => {{
   const {{ view, allocations }} = {MAP};
@@ -240,8 +240,8 @@ def test_the_keyboard_does_what_the_mouse_does(program: Page):
     assert "" == program.ask(f"{MAP}.details.textContent")
 
 
-def test_finding_and_colouring_values(program: Page):
-    """Find counts what it finds and dims the rest; every way to colour draws its colours; the legend tells them."""
+def test_finding_and_coloring_values(program: Page):
+    """Find counts what it finds and dims the rest; every way to color draws its colors; the legend tells them."""
     program.ask(f"{MAP}.controls.find.focus()")
     program.write("copy-start")
     program.frame()

@@ -1,4 +1,4 @@
-"""What all reports share on a terminal: width, colour, exact bytes, and the same content in Markdown and JSON."""
+"""What all reports share on a terminal: width, color, exact bytes, and the same content in Markdown and JSON."""
 
 import json
 import re
@@ -65,7 +65,7 @@ def told(example_warehouse: Path, example_fleet: Fleet) -> dict[str, Callable[..
 
 
 @pytest.mark.parametrize("name", REPORTS)
-def test_colour_only_on_a_terminal_that_wants_it(printed, told, name: str, monkeypatch: pytest.MonkeyPatch):
+def test_color_only_on_a_terminal_that_wants_it(printed, told, name: str, monkeypatch: pytest.MonkeyPatch):
     """A file gets no escape sequences; a terminal gets them, unless NO_COLOR is set; the text is the same."""
     for variable in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(variable, raising=False)
@@ -73,12 +73,12 @@ def test_colour_only_on_a_terminal_that_wants_it(printed, told, name: str, monke
     monkeypatch.setenv("COLUMNS", "90")
     plain = printed(name, "--bytes")
     monkeypatch.setenv("FORCE_COLOR", "1")  # what stands for a terminal here
-    coloured = told[name]("table", exact=True)
+    colored = told[name]("table", exact=True)
     monkeypatch.setenv("NO_COLOR", "1")
     asked_not_to = told[name]("table", exact=True) + "\n"
     assert "\x1b[" not in plain
-    assert {"31", "32"} & set(re.findall(r"\x1b\[([0-9]+)m", coloured))
-    stripped = re.sub(r"\x1b\[[0-9;]*m", "", coloured)
+    assert {"31", "32"} & set(re.findall(r"\x1b\[([0-9]+)m", colored))
+    stripped = re.sub(r"\x1b\[[0-9;]*m", "", colored)
     assert [line.rstrip() for line in plain.splitlines()] == [line.rstrip() for line in stripped.splitlines()]
     assert plain == asked_not_to
     assert 90 >= max(map(cell_len, plain.splitlines()))
@@ -266,8 +266,8 @@ def test_rows_that_are_not_printed_are_counted():
         assert text.endswith("7 more rows: --format json has them")
 
 
-def test_changes_are_coloured_by_their_way(monkeypatch: pytest.MonkeyPatch):
-    """More is red, less is green, nothing has no colour."""
+def test_changes_are_colored_by_their_way(monkeypatch: pytest.MonkeyPatch):
+    """More is red, less is green, nothing has no color."""
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("FORCE_COLOR", "1")

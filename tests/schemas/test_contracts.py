@@ -195,7 +195,7 @@ def test_a_key_that_comes_twice_is_refused():
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(1, 3)), max_size=6), st.booleans())
 @settings(max_examples=200, deadline=None)
 def test_keys_are_unique_in_any_order(keys, are_sorted):
-    """Rows in the order of their keys are looked at as neighbours, others among all: the answer is the same."""
+    """Rows in the order of their keys are looked at as neighbors, others among all: the answer is the same."""
     keys = sorted(keys) if are_sorted else keys
     cells = dict(zip(("dump_id", "value_id", "ordinal"), zip(*keys, strict=True) if keys else ([],) * 3, strict=True))
     cells |= {"instruction_id": [0] * len(keys), "shape_index": [None] * len(keys)}

@@ -30,6 +30,12 @@ def test_content_comes_back(suffix):
     assert DATA + DATA == decompressed(f"x{suffix}", PACKED[suffix] * 2)
 
 
+def test_a_name_in_capitals_is_read_like_its_twin():
+    """It was taken for a file that is not compressed."""
+    for suffix, packed in PACKED.items():
+        assert DATA == decompressed(f"X{suffix.upper()}", packed)
+
+
 def test_other_files_are_what_they_are():
     """Without a known suffix nothing is decompressed, whatever the bytes look like."""
     assert PACKED[".gz"] == decompressed("x.txt", PACKED[".gz"])
@@ -109,6 +115,6 @@ def test_a_bomb_fills_no_memory():
 
 def test_plain_names():
     """The suffix of the compression goes, and no other."""
-    assert ["a.txt", "a.txt", "a.txt", "a.txt", "a.gz.txt"] == [
-        plain_name(name) for name in ("a.txt", "a.txt.gz", "a.txt.zst", "a.txt.xz", "a.gz.txt")
+    assert ["a.txt", "a.txt", "a.txt", "a.txt", "a.gz.txt", "a.txt"] == [
+        plain_name(name) for name in ("a.txt", "a.txt.gz", "a.txt.zst", "a.txt.xz", "a.gz.txt", "a.txt.GZ")
     ]

@@ -54,15 +54,15 @@ def test_the_groups_are_the_run_and_facts_about_it(tmp_path):
     write_dumps(tmp_path / "r2" / "h1" / "blue", [1])
     write_dumps(tmp_path / "r2" / "h2" / "blue", [1])
     write_dumps(tmp_path / "stray", [1])
-    seen = found(tmp_path, "{run}/{host}/{colour}/module_*", track="nightly")
+    seen = found(tmp_path, "{run}/{host}/{color}/module_*", track="nightly")
     assert {
         ("r1", f"h1/blue/{name_of(1)}"), ("r2", f"h1/blue/{name_of(1)}"), ("r2", f"h2/blue/{name_of(1)}")
     } == {(dump.run_name, dump.relative_path) for dump in seen.dumps}  # fmt: skip
     assert 1 == seen.ignored_count
     facts = {name: (run.root, run.facts, run.labels) for name, run in seen.runs.items()}
     assert {
-        "r1": (str(tmp_path / "r1"), {"track": "nightly", "host": "h1"}, {"colour": "blue"}),
-        "r2": (str(tmp_path / "r2"), {"track": "nightly"}, {"colour": "blue"}),
+        "r1": (str(tmp_path / "r1"), {"track": "nightly", "host": "h1"}, {"color": "blue"}),
+        "r2": (str(tmp_path / "r2"), {"track": "nightly"}, {"color": "blue"}),
     } == facts
 
 

@@ -100,6 +100,11 @@ def test_a_bad_run_file_is_a_wrong_call(data, message):
     assert message in str(error.value)
 
 
+def test_a_number_of_zero_in_a_run_file_is_one_that_nobody_knows():
+    """As launchers write it; as a capacity of no byte every program would be too large for it."""
+    assert {"device_memory_bytes": None, "track": "n"} == read_run_file("", b'{"device_memory_bytes": 0, "track": "n"}')
+
+
 HOSTILE = {
     "not json": b"{nightly}",
     "not a number": b'{"labels": {"share": NaN}}',
@@ -201,6 +206,7 @@ def test_a_platform_in_capitals_is_the_one_that_dumps_name(warehouse, tmp_path):
         ("nightly", "--label: expected K=V, found 'nightly'"),
         ("=x", "--label: expected K=V, found '=x'"),
         ("device_count=many", "--label device_count: expected a whole number from 0 to 2^63 - 1, found 'many'"),
+        ("device_memory_bytes=0", "--label device_memory_bytes: expected a number above 0, found 0"),
         ("started_at=yesterday", "expected started_at as ISO 8601"),
         ("track=nightly", "--label: track is given twice"),
     ],

@@ -18,7 +18,7 @@ SPLIT = ("-buffer-assignment.txt", "-buffer-assignment-values.txt", "-live-range
 
 
 def test_a_directory_that_cannot_be_listed_is_refused_by_name(tmp_path):
-    """A directory that goes while its neighbours are listed stops nothing else."""
+    """A directory that goes while its neighbors are listed stops nothing else."""
     for name in ("a", "b", "c"):
         write_dumps(tmp_path / name, [1])
     tree = Directory(str(tmp_path))

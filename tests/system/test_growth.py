@@ -120,7 +120,7 @@ SLOTS = {
 
 @pytest.mark.parametrize("kind", SLOTS)
 def test_overlaps(kind):
-    """Slots anywhere, at any time: each is compared with its neighbours."""
+    """Slots anywhere, at any time: each is compared with its neighbors."""
 
     def sweep(dumps: Dumps) -> None:
         strict_overlaps(dumps)

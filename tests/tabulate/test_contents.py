@@ -10,7 +10,7 @@ from tests.tabulate.readers import switched
 
 @pytest.mark.parametrize("native", ["1", "0"])
 def test_a_damaged_dump_is_refused_alone(native):
-    """Its neighbours are taken, in their order."""
+    """Its neighbors are taken, in their order."""
     texts = [small_dump(number) for number in range(4)]
     texts[2] = texts[2][:-30]
     work = [(content_of({"combined": text}), {"combined": text}) for text in texts]

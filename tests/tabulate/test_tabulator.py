@@ -94,7 +94,7 @@ def test_names_are_interned_with_the_schedule_first():
 
 
 def test_lists_belong_to_their_values_and_blocks_in_order():
-    """Further positions, uses and cross-colour lines keep their order, their owner and what is not printed."""
+    """Further positions, uses and cross-color lines keep their order, their owner and what is not printed."""
     batch = batch_of(BLOCKS.encode())
     positions = rows_of(batch, "further_positions", "value_id", "ordinal", "instruction_id", "shape_index")
     assert [(5, 1, 2, "{1,0}")] == positions

@@ -153,6 +153,20 @@ def test_a_damaged_proto_stops_nothing(warehouse, folder):
     assert 0 == call("verify", "--warehouse", warehouse).code
 
 
+def test_a_proto_whose_compression_is_damaged_is_told_once(warehouse, folder):
+    """As one that is damaged itself; a whole one that comes later is read."""
+    proto = proto_in(folder / TPU)
+    packed = proto.with_name(f"{proto.name}.gz")
+    whole = gzip.compress(proto.read_bytes())
+    proto.unlink()
+    packed.write_bytes(whole[:-100])
+    told = f"{packed}: expected a file that can be read, found: gz data that is damaged"
+    assert [True, False] == [told in call("ingest", folder, "--warehouse", warehouse).out for _ in range(2)]
+    later(packed, whole)
+    assert 0 == ingest(warehouse, folder)[0]
+    assert [] == rows(warehouse, "SELECT * FROM marts.warnings_v3")
+
+
 STANDS = "SELECT relative_path, COUNT(*) OVER () FROM staging.observations AS o JOIN raw.dumps USING (dump_id)"
 
 

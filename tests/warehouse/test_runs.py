@@ -191,6 +191,7 @@ def test_a_wrong_set_changes_nothing(warehouse, run):
             ("device_count=many", "device_count: expected a whole number from 0 to 2^63 - 1, found 'many'"),
             ("device_count=-5", "device_count: expected a whole number from 0 to 2^63 - 1, found '-5'"),
             ("device_count=²", "device_count: expected a whole number"),
+            ("device_memory_bytes=0", "device_memory_bytes: expected a number above 0, found 0; leave it out"),
             (f"device_count={2**63}", "device_count: expected a whole number"),
             ("started_at=soon", "expected started_at as ISO 8601"),
             ("started_at=", "started_at cannot be removed"),

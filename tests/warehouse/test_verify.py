@@ -214,6 +214,23 @@ def test_a_fault_is_named_with_dump_table_and_column(own_warehouse):
     assert f"is 'add-dependency', where its text says {opcode!r}" in outcome.err
 
 
+def test_a_view_that_somebody_changed_is_named(own_warehouse):
+    """It gave other numbers for ever and nothing told it, as its rows are stored nowhere; what is proposed mends it."""
+    with duckdb.connect(str(own_warehouse)) as con:
+        [(sql,)] = con.execute("SELECT model_sql FROM meta.models WHERE model_name = 'marts.footprint_v1'").fetchall()
+        con.execute(f"CREATE OR REPLACE VIEW marts.footprint_v1 AS SELECT * FROM ({sql}) WHERE footprint_bytes > 9")
+        con.execute("CREATE OR REPLACE VIEW marts.runs AS SELECT * FROM marts.runs_v1")
+        con.execute("DROP VIEW marts.warnings_v2")
+    outcome = call("verify", "--sample", "1", "--warehouse", own_warehouse)
+    other, way_out = "not the one that was built", "build it again with: bufferhouse build --force"
+    found = {"footprint_v1": other, "runs": other, "warnings_v2": "gone"}
+    expected = [f"marts.{name}: the view is {what}; {way_out}" for name, what in found.items()]
+    told = sorted(line for line in outcome.err.splitlines() if line.startswith("marts."))
+    assert (1, expected) == (outcome.code, told)
+    assert 0 == call("build", "--force", "--warehouse", own_warehouse).code
+    assert 0 == call("verify", "--sample", "1", "--warehouse", own_warehouse).code
+
+
 def test_samples_and_runs(own_warehouse):
     """--sample N proves N dumps, --run those a run sees; a run that is not there is a wrong call."""
     assert "7 of 7 dumps proved\n" == call("verify", "--sample", 7, "--warehouse", own_warehouse).out

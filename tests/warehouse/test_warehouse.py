@@ -272,17 +272,17 @@ def test_known_contents_and_refusals(warehouse, monkeypatch):
         signature = batch.signature_ids[taken.dump_id]
         known = writer.known_contents([taken.dump_id, refused.dump_id, 5])
         assert {taken.dump_id: (taken.sha256, signature)} == known
-        spoken = {("run", "1-buffer-assignment.txt", refused.sha256)}
+        spoken = {("run", "1-buffer-assignment.txt", refused.sha256): batch.refusals[refused.dump_id].rule}
         assert spoken == writer.known_refusals([refused.sha256, taken.sha256])
         with monkeypatch.context() as later:
             later.setattr("bufferhouse.warehouse.warehouse.__version__", "another version")
-            assert set() == writer.known_refusals([refused.sha256])
+            assert {} == writer.known_refusals([refused.sha256])
         assert {
             ("run", "0-buffer-assignment.txt"): (len(good), 0),
             ("run", "1-buffer-assignment.txt"): (len(bad), 0),
         } == writer.known_files(["run", "another"])
         writer.con.execute("UPDATE raw.rejects SET state = 'resolved'")
-        assert set() == writer.known_refusals([refused.sha256])
+        assert {} == writer.known_refusals([refused.sha256])
 
 
 def test_an_in_memory_warehouse_has_no_file_to_publish():

@@ -117,7 +117,7 @@ def test_fewer_edits_that_may_fit_are_not_ruled_out(programs, spaces):
     """Donated, a cache needs no copy: the donation alone fits, though a copy beside it would not."""
     capacity = 400_000
     assert capacity > spaces["tpu", "cache_donated"].reserved_bytes
-    words = ("whatif", "jit_cache", "--warehouse", programs, "--fit", capacity)
+    words = ("whatif", "jit_cache", "--warehouse", programs, "--fit", f"{capacity}B")
     said = "with 2 edits. No set of fewer values is sure to; some may, where the compiler does better"
     assert said in " ".join(call(*words).out.split())
     found = json.loads(call(*words, "--format", "json").out)["fit"]
@@ -137,7 +137,7 @@ def test_what_a_conditional_reads_is_no_result(spaces):
 def test_what_may_fit_is_neither_promised_nor_refused(programs):
     """Without its second result the first takes 786,448 B: no set of edits was said to fit. The second does not fit."""
     for program, means, capacity in (("sort_all", "free", 790_000), ("base", "donate", 800_000)):
-        words = ("--fit", capacity, "--means", means, "--run", "cpu", "--warehouse", programs)
+        words = ("--fit", f"{capacity}B", "--means", means, "--run", "cpu", "--warehouse", programs)
         outcome = call("whatif", f"jit_{program}", *words)
         said = f"No set of edits is sure to fit into {capacity_said(capacity)}; some may, "
         assert (1, True) == (outcome.code, said in outcome.out), outcome.out

@@ -167,7 +167,8 @@ def test_several_edits_at_a_time_make_a_large_program_fit():
         ("15.75GiB", 16911433728),
         ("16G", 2**34),
         ("1.5K", 1536),
-        ("100", 100),
+        ("100B", 100),
+        ("1048576", 2**20),
         ("1 GB", 10**9),
         ("16909336576", 16909336576),
         ("2mib", 2**21),
@@ -176,6 +177,13 @@ def test_several_edits_at_a_time_make_a_large_program_fit():
 def test_sizes_are_read_as_they_are_written(text: str, size: int):
     """GiB and G are binary, GB is decimal, bytes need no unit."""
     assert size == read_size(text)
+
+
+@pytest.mark.parametrize("text", ["4", "16", "1048575"])
+def test_a_small_number_without_a_unit_is_refused(text: str):
+    """It was taken for so many bytes without a word: no program fits into 4 bytes, and many fit into 4 GiB."""
+    with pytest.raises(UsageError, match=f"expected a unit, such as {text}GiB, or {text}B for so few bytes"):
+        read_size(text)
 
 
 @pytest.mark.parametrize("text", ["", "much", "-1GiB", "1e3", "1PiBs", "9" * 19, "15.75", "0.5B"])

@@ -1163,7 +1163,7 @@ static void remove_rank(Ranks *r, int64_t rank) {
 }
 
 /* The nearest rank of the set before or behind another one, -1 where there is none. */
-static int64_t neighbour(const Ranks *r, int64_t rank, bool is_before) {
+static int64_t neighbor(const Ranks *r, int64_t rank, bool is_before) {
     for (int level = 0; level < r->count; level++, rank >>= 6) {
         uint64_t bit = UINT64_C(1) << (rank & 63), word = r->levels[level][rank >> 6];
         word &= is_before ? bit - 1 : ~(bit | (bit - 1));
@@ -1201,7 +1201,7 @@ static bool is_overlapping(Scanner *s, Slice *slices, int64_t count, bool *answe
             while (instant_count) remove_rank(&alive, instants[--instant_count]);
             while (gone < ending && ends[gone].end <= now) remove_rank(&alive, ends[gone++].rank);
         }
-        int64_t before = neighbour(&alive, one->rank, true), behind = neighbour(&alive, one->rank, false);
+        int64_t before = neighbor(&alive, one->rank, true), behind = neighbor(&alive, one->rank, false);
         if ((before >= 0 && highs[before] > one->low) || (behind >= 0 && lows[behind] < one->high)) return true;
         add_rank(&alive, one->rank);
         if (one->end == now) instants[instant_count++] = one->rank;

@@ -1,6 +1,6 @@
 """The verdict of the gate: on a terminal and in Markdown, as JSON, and as annotations of GitHub's checks."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 
 from bufferhouse.compare.compare import GONE, NEW, Compared
@@ -55,14 +55,14 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
             "offenders",
         )
     ]
-    sections[0].lines.extend(f"{exceeded_line(row, entry)}." for row, entry in verdict.exceeded)
+    sections[0].lines.extend(sentence(exceeded_line(row, entry)) for row, entry in verdict.exceeded)
     if verdict.missing:
         records = [show(row) for row in _missing_records(comparison, verdict)]
         lines = [_missing(comparison, verdict)]
         sections.append(Section("Missing in the run after, and not judged", lines, _MISSING, records, "missing"))
     if verdict.tight:
         records = [show(row) for row in _tight_records(comparison, verdict)]
-        memory = (exact_bytes if exact else human_bytes)(comparison.after["device_memory_bytes"])
+        memory = _size(exact)(comparison.after["device_memory_bytes"])
         lines = [f"{counted(programs_of(records), 'program')} beside the {memory} of the device."]
         if refused := [row["program_label"] for row in records if row["after_did_not_fit"]]:
             lines.append(f"Known not to fit, whatever they reserve: {some_of(refused, MOST_NAMED, 120)}.")
@@ -76,7 +76,7 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
         records = [{**show(by_key[row.key]), "why": entry.why} for row, entry in verdict.accepted]
         sections.append(Section("Accepted", [], [*_columns(records), _WHY], records, "accepted"))
     if verdict.stale:
-        sections.append(Section("Stale in the accept file", [stale_line(entry) for entry in verdict.stale]))
+        sections.append(Section("Stale in the accept file", [sentence(stale_line(entry)) for entry in verdict.stale]))
     return sections
 
 
@@ -123,37 +123,41 @@ def gate_object(comparison: Comparison, verdict: Verdict, limit: Threshold) -> R
     }
 
 
-def github_text(comparison: Comparison, verdict: Verdict, limit: Threshold) -> str:
+def github_text(comparison: Comparison, verdict: Verdict, limit: Threshold, *, exact: bool = False) -> str:
     """Return one workflow command a line: errors of what fails the gate, then warnings and notices of what passes.
 
     Warnings are of entries that accept less, of stale entries, of what the text warns of, such as dumps that were
     refused or could not be read, or two kinds of device, and, for each program, of donations that are lost; notices of
-    new programs, of those that are gone, and of the whole.
+    new programs, of those that are gone, and of the whole. `exact` writes their bytes to the byte.
     """
-    lines = [annotation("error", gate_message(row, limit)) for row in comparison.records(verdict.offenders)]
-    lines += [annotation("error", _tight(row, comparison)) for row in _tight_records(comparison, verdict)]
+
+    def grew(rows: Sequence[Compared]) -> list[str]:
+        return [gate_message(row, limit, exact=exact) for row in comparison.records(rows)]
+
+    lines = [annotation("error", said) for said in grew(verdict.offenders)]
+    lines += [annotation("error", _tight(row, comparison, exact)) for row in _tight_records(comparison, verdict)]
     if verdict.missing:
         lines.append(annotation("error", _missing(comparison, verdict)))
     if not verdict.compared_count:
         lines.append(annotation("error", nothing_compared(comparison)))
-    lines += [annotation("warning", gate_message(row, limit)) for row in comparison.records(verdict.warned)]
+    lines += [annotation("warning", said) for said in grew(verdict.warned)]
     lines += [annotation("warning", exceeded_line(row, entry)) for row, entry in verdict.exceeded]
     lines += [annotation("warning", stale_line(entry)) for entry in verdict.stale]
     lines += [annotation("warning", note) for note in filter(None, [comparison.note, *warnings(comparison)])]
-    lines += [annotation("warning", said) for said in _undonated(comparison)]
+    lines += [annotation("warning", said) for said in _undonated(comparison, exact)]
     lines += [annotation("notice", said) for said in _come_and_gone(comparison)]
     total = f"{title(comparison)}: {counted(verdict.compared_count, 'comparison')} of {METRIC_NAMES[comparison.metric]}"
     unknown = f", {unjudged}" if (unjudged := _unjudged(comparison, verdict)) else ""
-    grew = over(comparison, verdict, limit)
-    lines.append(annotation("notice", f"{total}{unknown}, {grew}, {len(verdict.accepted)} accepted"))
+    found = over(comparison, verdict, limit, exact=exact)
+    lines.append(annotation("notice", f"{total}{unknown}, {found}, {len(verdict.accepted)} accepted"))
     return "\n".join(lines)
 
 
-def over(comparison: Comparison, verdict: Verdict, limit: Threshold) -> str:
+def over(comparison: Comparison, verdict: Verdict, limit: Threshold, *, exact: bool = False) -> str:
     """Return how many programs are over the limit; those that only are a warning are counted by themselves."""
     offenders, warned = (programs_of(comparison.records(rows)) for rows in (verdict.offenders, verdict.warned))
     more = f", {warned:,} more reshaped with a warning" if warned else ""
-    return f"{counted(offenders, 'program')} over {limit}{more}"
+    return f"{counted(offenders, 'program')} over {limit.said(exact=exact)}{more}"
 
 
 def stale_line(entry: Accepted) -> str:
@@ -171,12 +175,12 @@ def exceeded_line(row: Compared, entry: Accepted) -> str:
     )
 
 
-def _undonated(comparison: Comparison) -> list[str]:
+def _undonated(comparison: Comparison, exact: bool) -> list[str]:
     lost: dict[str, int] = {}
     for one in comparison.lost_donations:
         lost[one["program"]] = lost.get(one["program"], 0) + one["bytes"]
     return [
-        f"{printable(program, 120)}: {human_bytes(size)} of parameters are not donated any more"
+        f"{printable(program, 120)}: {_size(exact)(size)} of parameters are not donated any more"
         for program, size in lost.items()
     ]
 
@@ -267,16 +271,24 @@ def _unknown_count(comparison: Comparison) -> int:
     return sum(row.is_unknown for row in comparison.rows)
 
 
-def gate_message(row: Record, limit: Threshold) -> str:
+def _size(exact: bool) -> Callable[..., str]:
+    return exact_bytes if exact else human_bytes
+
+
+def gate_message(row: Record, limit: Threshold, *, exact: bool = False) -> str:
     """Return the sentence about a program that grew over a limit."""
+    if exact:
+        row = exactly(row)
     percent = f", {row['change_ratio']:+.1%}" if row["change_ratio"] else ""
-    change = f"{human_bytes(row['delta_bytes'], signed=True)}{percent}"
+    size = _size(exact)
+    change = f"{size(row['delta_bytes'], signed=True)}{percent}"
     guess = ", a guess" if row["guess"] else ""
     said = f"; {row['status']}{guess}: {row['change_said']}" if row["change_said"] else ""
     cause = f"; main cause: {row['main_cause_said']}" if row["main_cause_said"] else ""
     return (
         f"{printable(row['program_label'], 120)}, {space_title(row['platform'], row['memory_space'])}: "
-        f"{human_bytes(row['before_bytes'])} → {human_bytes(row['after_bytes'])} ({change}), limit {limit}{said}{cause}"
+        f"{size(row['before_bytes'])} → {size(row['after_bytes'])} ({change}), "
+        f"limit {limit.said(exact=exact)}{said}{cause}"
     )
 
 
@@ -292,9 +304,9 @@ def _on_device(records: Sequence[Record]) -> list[Column]:
     return [Column("after_device_bytes", "on the device", "bytes")] if more else []
 
 
-def _tight(row: Record, comparison: Comparison) -> str:
+def _tight(row: Record, comparison: Comparison, exact: bool) -> str:
     why = "and it did not fit" if row["after_did_not_fit"] else "too little headroom"
     return (
-        f"{printable(row['program_label'], 120)}: {human_bytes(row['after_device_bytes'])} of "
-        f"{human_bytes(comparison.after['device_memory_bytes'])} of the device, {why}"
+        f"{printable(row['program_label'], 120)}: {_size(exact)(row['after_device_bytes'])} of "
+        f"{_size(exact)(comparison.after['device_memory_bytes'])} of the device, {why}"
     )

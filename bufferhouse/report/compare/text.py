@@ -27,7 +27,7 @@ def compare_text(
     verdict of a gate with that limit, and allows the form `github`, too.
     """
     if gate and form == "github":
-        return github_text(comparison, *gate)
+        return github_text(comparison, *gate, exact=exact)
     if form == "json":
         judged = {"gate": gate_object(comparison, *gate)} if gate else {}
         return plain_json({**compare_object(comparison, by=by), **judged})

@@ -139,7 +139,7 @@ def _spaces(answers: dict[str, Answer]) -> list[Space]:
         key, run_ids = _key(record), set(record["run_ids"])
         runs = [run for run in answers["fleet_runs"].records if run["run_id"] in run_ids]
         series = _series(trend.get(key, []), causes)
-        spaces.append(Space(record, runs, series, _labelled(padding.get(key, [])), reshaped[key]))
+        spaces.append(Space(record, runs, series, _labeled(padding.get(key, [])), reshaped[key]))
     return spaces
 
 
@@ -153,11 +153,11 @@ def _series(records: Sequence[Record], causes: Mapping[tuple, tuple[str, int]]) 
             main_cause=causes.get((*_key(rows[0]), rank)),
             by_run={row["run_id"]: row for row in rows},
         )
-        for rank, rows in by(itemgetter("series_rank"), _labelled(records)).items()
+        for rank, rows in by(itemgetter("series_rank"), _labeled(records)).items()
     ]
 
 
-def _labelled(records: Sequence[Record]) -> list[Record]:
+def _labeled(records: Sequence[Record]) -> list[Record]:
     """Return the records of one table with a `label` that tells its series apart.
 
     The label is the program's name; where other programs bear it, the first digits of the program_id too; where the

@@ -16,7 +16,7 @@ from bufferhouse.report.text.figures import human_bytes, printable
 
 RUNS_IN_TABLE = 8  # and the change and trend of all runs beside them still fit the page
 RUNS_BESIDE_CAUSES = 6
-_SERIES_IN_CHART = 8  # as many colours as can be told apart
+_SERIES_IN_CHART = 8  # as many colors as can be told apart
 _HEIGHT, _LOW_HEIGHT = 260, 170  # pixels; low for one or two lines
 _COLUMNS = "max(1, min(4, floor(width / 270)))"  # of a legend, so that a telephone shows each name
 _FEW_RUNS = 30
@@ -96,7 +96,7 @@ def _points(series: Series, runs: Sequence[Record]) -> str:
 def trend_chart(space: Space, title: str) -> Chart | None:
     """Return reserved bytes (solid) and the occupied peak (dashed) over the runs; None where no program changed.
 
-    The chart shows the first series of a table, as many as it has colours.
+    The chart shows the first series of a table, as many as it has colors.
     """
     movers = [series for series in space.series if series.has_moved][:_SERIES_IN_CHART]
     if not movers:

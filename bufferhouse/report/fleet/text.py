@@ -1,6 +1,6 @@
 """The fleet report on a terminal, in Markdown and as JSON: the figures of the page, without its pictures.
 
-On a terminal its tables are fitted to the width, with colour only where there is a terminal that wants it.
+On a terminal its tables are fitted to the width, with color only where there is a terminal that wants it.
 """
 
 import re
@@ -351,7 +351,7 @@ def _heading(name: str, width: int, most: int) -> list[str]:
 
 
 def _figure(record: Record | None, has_marks: bool, shown: Bytes) -> str:
-    """Return a cell without its colour: the bytes, and the way they went since the previous run of the series."""
+    """Return a cell without its color: the bytes, and the way they went since the previous run of the series."""
     if record is None:
         return "·  " if has_marks else "·"
     change = record["reserved_change_bytes"] or 0

@@ -129,13 +129,18 @@ def lock_text(
     if form == "json":
         return plain_json(lock_object(held, judged, limit, comparison, name))
     if form == "github":
-        return _github(held, judged, limit, comparison, name, again, links)
+        return _github(held, judged, limit, comparison, name, again, links, exact)
     sections = _sections(held, judged, limit, comparison, name, again, links, exact)
     has_grown = any((row.delta_bytes or 0) > 0 for row in held.rows)
     said = "not passed" if not judged.is_passed else "passed" if has_grown else "nothing grew"
     if form == "comment":
         return _comment(f"{name}: {said}", sections, exact=exact)
     return report_text(f"{name}: {said}", sections, form, exact=exact)
+
+
+def unmade_text(name: str, reason: str) -> str:
+    """Return the comment about a check that could not be made."""
+    return _comment(f"{name}: not checked", [Section("The check could not be made", reason.split("\n"))], exact=False)
 
 
 def _comment(title: str, sections: Sequence[Section], *, exact: bool) -> str:
@@ -327,10 +332,17 @@ def _way_out(row: Compared, held: Held, name: str, again: str) -> str:
 
 
 def _github(
-    held: Held, judged: Judged, limit: Threshold, comparison: Comparison, name: str, again: str, links: Links
+    held: Held,
+    judged: Judged,
+    limit: Threshold,
+    comparison: Comparison,
+    name: str,
+    again: str,
+    links: Links,
+    exact: bool,
 ) -> str:
     """Return one workflow command a line: errors stand at the line of code that takes most of the growth."""
-    records = comparison.by_key
+    records, size = comparison.by_key, exact_bytes if exact else human_bytes
     lines = []
 
     def add(level: str, row: Compared, said: str, *, has_space: bool = False, site: Site | None = None) -> None:
@@ -342,25 +354,26 @@ def _github(
     for level, rows in (("error", judged.verdict.offenders), ("warning", judged.verdict.warned)):
         for row in rows:
             site = _culprit(row)
-            said = gate_message(records[row.key], limit) + (f"; {site.op_name}" if site and site.op_name else "")
+            said = gate_message(records[row.key], limit, exact=exact)
+            said += f"; {site.op_name}" if site and site.op_name else ""
             lines.append(annotation(level, said, title=name, source=links.in_repository(site and site.source)))
     if _has_left_all_out(judged):
         lines.append(annotation("error", nothing_compared(comparison), title=name))
     for row in judged.undonated:
-        lost = human_bytes(held.donations[row.key])
+        lost = size(held.donations[row.key])
         add("error", row, f"{lost} of parameters are not donated any more", site=_culprit(row))
     for row in judged.unknown:
-        add("error", row, f"not in {name}, takes {human_bytes(row.after_bytes)}", has_space=True)
+        add("error", row, f"not in {name}, takes {size(row.after_bytes)}", has_space=True)
     for row in judged.unjudged:
         add("error", row, "not judged, as dump or lock has no live ranges", has_space=True)
     lines += [annotation("error", f"{uri}: the dump could not be read", title=name) for uri in judged.refused]
     for row in judged.within_limit:
-        grown = human_bytes(row.delta_bytes, signed=True)
-        add("notice", row, f"{grown}, within the limit {limit}", has_space=True, site=_culprit(row))
+        grown = size(row.delta_bytes, signed=True)
+        add("notice", row, f"{grown}, within the limit {limit.said(exact=exact)}", has_space=True, site=_culprit(row))
     for row in {row.pair: row for row in judged.joined}.values():
         add("notice", row, f"{row.status}, {records[row.key]['change_said']}; not in {name} as it is now")
     for row in judged.shrunk:
-        change = human_bytes(row.delta_bytes, signed=True)
+        change = size(row.delta_bytes, signed=True)
         add("notice", row, f"{change}, less than {name} says. {_way_in(again)}", has_space=True)
     for row in {row.pair: row for row in judged.gone}.values():
         read = " that could be read" if judged.refused else ""
@@ -368,7 +381,7 @@ def _github(
     lines += [annotation("notice", said, title=name) for said in (*_absent(held, name), *_rebuilt(held, name))]
     total = f"{counted(judged.verdict.compared_count, 'comparison')} with {name}"
     unknown = programs_of(comparison.records(judged.unknown))
-    said = f"{total}, {over(comparison, judged.verdict, limit)}, {unknown} not in it"
+    said = f"{total}, {over(comparison, judged.verdict, limit, exact=exact)}, {unknown} not in it"
     lines.append(annotation("notice", said, title=name))
     return "\n".join(lines)
 

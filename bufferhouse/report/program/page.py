@@ -191,9 +191,9 @@ def shares(parts: Sequence[tuple[str, int]], total: int) -> list[Record]:
     if sum(count for _, count in parts) != total or any(count < 0 for _, count in parts):
         raise ValueError(f"a bar of {total} bytes does not close: {parts}")
     found, start = [], 0
-    for colour, (name, count) in enumerate(parts, 1):
+    for color, (name, count) in enumerate(parts, 1):
         left, right = start * BAR_WIDTH / total, (start + count) * BAR_WIDTH / total
-        about = {"colour": colour, "name": name, "count": count, "share": count / total}
+        about = {"color": color, "name": name, "count": count, "share": count / total}
         found.append({**about, "left": left, "width": right - left})
         start += count
     return [share for share in found if share["count"]]

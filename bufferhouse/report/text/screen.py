@@ -1,4 +1,4 @@
-"""Reports on a terminal: tables fitted to its width, colour only where there is a terminal that wants it.
+"""Reports on a terminal: tables fitted to its width, color only where there is a terminal that wants it.
 
 In a pipe or a file nothing is cut and no column is left out, unless $COLUMNS says how wide the text is to be.
 """
@@ -26,16 +26,16 @@ _WIDTH = 120  # of a terminal that does not say its own
 _UNBOUNDED = 1 << 20  # where there is no terminal
 _GAP = 2
 _NARROWEST_TEXT = 20
-# Blanks, and where colours end; a run of blanks is looked at once, where it begins, however long it is.
+# Blanks, and where colors end; a run of blanks is looked at once, where it begins, however long it is.
 _TRAILING = re.compile(r"(?<! )(?: |\x1b\[[0-9;]*m)+$")
 
 
 def console() -> Console:
     """Return standard output as rich sees it."""
-    # NO_COLOR turns off all escape sequences, not colours alone.
-    colours = None if os.environ.get("NO_COLOR") else "auto"
+    # NO_COLOR turns off all escape sequences, not colors alone.
+    colors = None if os.environ.get("NO_COLOR") else "auto"
     width = shutil.get_terminal_size((_WIDTH, 24)).columns if is_fitted() else _UNBOUNDED
-    return Console(color_system=colours, width=width, highlight=False, markup=False, emoji=False)
+    return Console(color_system=colors, width=width, highlight=False, markup=False, emoji=False)
 
 
 def is_fitted() -> bool:

@@ -202,8 +202,8 @@ def _prove_unused(data_path: str) -> None:
     for above in _above(data_path):
         if _has_lake(above):
             raise UsageError(
-                f"expected a data path of its own, found {data_path} below {above}, the files of another lake, whose "
-                "compact would remove its rows; name another place with --data-path; no lake was made"
+                f"{data_path} lies below {above}, the data path of another lake, whose compact would remove the files "
+                "of this one; name another place with --data-path; no lake was made"
             )
     found = None
     if "://" in data_path:
@@ -215,8 +215,8 @@ def _prove_unused(data_path: str) -> None:
         found = path.relative_to(data_path)
     if found is not None:
         raise UsageError(
-            f"expected a data path without rows of others, which compact would remove, found {data_path}{found}; name "
-            "another place with --data-path; no lake was made"
+            f"{data_path}{found} is a file of somebody else, which compact would remove; name another place with "
+            "--data-path; no lake was made"
         )
 
 

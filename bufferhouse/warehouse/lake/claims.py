@@ -149,7 +149,9 @@ class Claims:
             WarehouseBusy: other workers took over some claims, and load what the commit would add.
         """
         if self.lost:
-            raise WarehouseBusy("the session with the catalog of the lake ended, and others load the same; try again")
+            raise WarehouseBusy(
+                "the catalog of the lake ended this session, and other workers load the same files now; try again"
+            )
         self._token_count += 1
         return json.dumps(
             {"worker_id": self.worker_id, "claim_count": len(self.held), "commit_number": self._token_count}
@@ -214,8 +216,7 @@ class Claims:
             except psycopg.errors.LockNotAvailable:
                 con.execute("SELECT pg_advisory_lock_shared(%s, %s)", _ALONE_LOCK)
                 raise WarehouseInUse(
-                    f"expected no other worker at the lake, found some for {seconds:.0f} seconds; try again when they "
-                    "are done"
+                    f"other workers were busy with the lake for {seconds:.0f} seconds; try again when they are done"
                 ) from None
             finally:
                 con.execute("RESET lock_timeout")

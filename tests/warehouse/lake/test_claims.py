@@ -143,7 +143,7 @@ def test_a_worker_whose_claims_went_to_others_begins_no_commit(catalog, ask):
         slow.reserve(1, 1)
         assert set() == slow.held
         for _ in range(2):
-            with pytest.raises(WarehouseBusy, match="others load the same"):
+            with pytest.raises(WarehouseBusy, match="other workers load the same"):
                 slow.token()
         assert set() == slow.take([33, 34])
         slow.token()
@@ -221,7 +221,11 @@ def test_one_worker_alone(catalog, monkeypatch):
     """Whoever removes rows waits until the others have left, says so when they do not, and lets none come meanwhile."""
     monkeypatch.setattr("bufferhouse.warehouse.lake.claims._LEAST_WAIT_SECONDS", 0.1)
     with Claims(catalog) as first:
-        with Claims(catalog), pytest.raises(WarehouseBusy, match="expected no other worker"), first.alone():
+        with (
+            Claims(catalog),
+            pytest.raises(WarehouseBusy, match="other workers were busy with the lake"),
+            first.alone(),
+        ):
             pass
         with first.alone(), psycopg.connect(catalog, autocommit=True) as con:
             assert [(False,)] == con.execute(

@@ -223,11 +223,11 @@ def test_runs_change_and_keep_their_number(one):
     """A fact that is set, or taken back, and a new name; the history keeps all of it."""
     with writing(one) as warehouse:
         con = warehouse.con
-        runs.set_facts(warehouse, "run", {"platform": "tpu", "label.colour": "red"})
+        runs.set_facts(warehouse, "run", {"platform": "tpu", "label.color": "red"})
         runs.set_facts(warehouse, "run", {"platform": "", "host": "h"})
         runs.rename(warehouse, "run", "other")
         told = con.execute("SELECT run_name, platform, host, labels FROM raw.runs").fetchall()
-        assert [("other", None, "h", '{"colour": "red"}')] == told
+        assert [("other", None, "h", '{"color": "red"}')] == told
         assert (4, 1) == con.execute("SELECT COUNT(*), COUNT(DISTINCT run_id) FROM appended.runs").fetchone()
         load_parsed(warehouse, parsed([small_dump(2)]))  # a new run of the old name
     assert [("other", 1), ("run", 1)] == answer(

@@ -87,7 +87,9 @@ def test_no_lake_is_made_where_others_have_rows(catalog, bucket, fleet, tmp_path
     bucket.put("taken/raw/another.parquet")
     for place in (tmp_path, "s3://lake/taken"):
         told = call("ingest", fleet / "seeds", "--warehouse", catalog, "--data-path", place)
-        assert_told(told, 2, f"rows of others, which compact would remove, found {place}/raw/another.parquet; name")
+        assert_told(
+            told, 2, f"{place}/raw/another.parquet is a file of somebody else, which compact would remove; name"
+        )
     assert 0 == tables_of_catalog(catalog)
 
 
@@ -146,7 +148,7 @@ def test_no_lake_is_made_below_another(catalog, bucket, in_bucket, lake_to_copy,
         ("s3://lake/outer/in/ner", "s3://lake/outer/"),
     ):
         told = call(*ingest, place)
-        assert_told(told, 2, f"found {place}/ below {below}, the files of another lake", "; no lake was made")
+        assert_told(told, 2, f"{place}/ lies below {below}, the data path of another lake", "; no lake was made")
     assert 0 == tables_of_catalog(catalog)
     assert not (outer / "in").exists()
     make_lake(catalog.with_data_path("s3://lake/outer-2"))

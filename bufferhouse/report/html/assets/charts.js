@@ -8,19 +8,19 @@ function chartRows(chart) {
 }
 
 function drawCharts() {
-  const soft = colour("soft"), ink = colour("ink");
+  const soft = color("soft"), ink = color("ink");
   const config = {
     background: "transparent", font: getComputedStyle(document.body).fontFamily, view: { stroke: null },
     axis: {
-      labelColor: soft, titleColor: soft, gridColor: colour("line"), labelFontSize: 12, titleFontWeight: "normal",
+      labelColor: soft, titleColor: soft, gridColor: color("line"), labelFontSize: 12, titleFontWeight: "normal",
     },
     axisX: { grid: false },
     legend: { labelColor: ink, labelFontSize: 12 },
-    range: { category: [1, 2, 3, 4, 5, 6, 7, 8].map((number) => colour(`c${number}`)) },
+    range: { category: [1, 2, 3, 4, 5, 6, 7, 8].map((number) => color(`c${number}`)) },
     style: {
       note: { color: ink, fontSize: 12 }, mark: { color: ink }, reserved: { color: soft }, dot: { color: ink },
-      occupied: { color: colour("c1") }, listed: { color: colour("c2") },
-      rise: { color: colour("rise") }, fall: { color: colour("fall") },
+      occupied: { color: color("c1") }, listed: { color: color("c2") },
+      rise: { color: color("rise") }, fall: { color: color("fall") },
     },
   };
   return Promise.all(charts.map((chart, i) =>

@@ -48,7 +48,7 @@ function printable(text, limit = Infinity) {
 }
 
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
 /** An element with properties and children; text is only ever text. */
 function element(tag, properties = {}, ...children) {

@@ -7,7 +7,7 @@ const MODES = {
   slack: (value) => shareClass(value.slack_bytes, value.size_bytes),
 };
 const SHARES = ["none", "below 10%", "10% to 50%", "50% to 90%", "90% and more"];
-const SHARE_COLOURS = [8, 4, 2, 3, 5];
+const SHARE_COLORS = [8, 4, 2, 3, 5];
 const GUTTER = { left: 72, right: 8, top: 8, bottom: 26 }; // pixels
 const STEP = 0.15, ZOOM = 1.25;
 
@@ -57,7 +57,7 @@ function rectangles(space, edit = null) {
   return { values, allocations: [...allocations.values()], bounds: { x0: 0, x1: end, y0: 0, y1: Math.max(top, 1) } };
 }
 
-/** Classes of a mode with their colours: the seven that take most bytes for most time, and all others. */
+/** Classes of a mode with their colors: the seven that take most bytes for most time, and all others. */
 function classes(values, mode) {
   const areas = new Map();
   for (const value of values) {
@@ -65,7 +65,7 @@ function classes(values, mode) {
     areas.set(value.class, (areas.get(value.class) ?? 0) + value.size_bytes * (value.x1 - value.x0));
   }
   if (mode === "layout_padding" || mode === "slack") {
-    return SHARES.filter((name) => areas.has(name)).map((name) => [name, SHARE_COLOURS[SHARES.indexOf(name)]]);
+    return SHARES.filter((name) => areas.has(name)).map((name) => [name, SHARE_COLORS[SHARES.indexOf(name)]]);
   }
   const names = [...areas.keys()].sort((a, b) => areas.get(b) - areas.get(a));
   const named = names.slice(0, names.length > 8 ? 7 : 8).map((name, i) => [name, i + 1]);

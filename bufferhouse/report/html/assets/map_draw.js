@@ -93,10 +93,10 @@ Object.assign(AllocationMap.prototype, {
     for (const value of this.values) {
       if (!this.isSeen(value)) continue;
       const left = x(value.x0), top = y(value.y1), width = x(value.x1) - left, height = y(value.y0) - top;
-      const fill = this.colours.get(value.class);
+      const fill = this.colors.get(value.class);
       if (fill !== filled) context.fillStyle = filled = fill;
       context.globalAlpha = this.isShown(value) ? 1 : 0.12;
-      // A hair between neighbours where there is room for it; and nothing so thin that it cannot be seen.
+      // A hair between neighbors where there is room for it; and nothing so thin that it cannot be seen.
       const seen = (length) => Math.max(length > 4 ? length - 0.6 : length, 0.8);
       context.fillRect(left, top, seen(width), seen(height));
     }
@@ -105,8 +105,8 @@ Object.assign(AllocationMap.prototype, {
 
   /** Where allocations begin, where the peak is, and what is pointed at. */
   drawEdges(context) {
-    const { x, y } = this.scales(), box = this.box(), ink = colour("ink");
-    context.strokeStyle = colour("line");
+    const { x, y } = this.scales(), box = this.box(), ink = color("ink");
+    context.strokeStyle = color("line");
     context.lineWidth = 1;
     context.beginPath();
     for (const { base, size_bytes: size } of this.allocations) {
@@ -141,7 +141,7 @@ Object.assign(AllocationMap.prototype, {
 
   drawAxes(context) {
     const { x, y } = this.scales(), box = this.box(), { x0, x1, y0, y1 } = this.view;
-    context.fillStyle = colour("soft");
+    context.fillStyle = color("soft");
     context.textBaseline = "middle";
     context.textAlign = "right";
     for (const tick of ticks(y0 - this.home.y0, y1 - this.home.y0, 8, 2)) {

@@ -80,7 +80,7 @@ class AllocationMap {
   chooseMode() {
     this.only = null;
     this.classes = classes(this.values, this.controls.mode.value);
-    this.colours = new Map(this.classes.map(([name, number]) => [name, colour(`c${number}`)]));
+    this.colors = new Map(this.classes.map(([name, number]) => [name, color(`c${number}`)]));
     this.legend.replaceChildren(...this.classes.map(([name, number, label]) => {
       const button = element("button", { type: "button", ariaPressed: "false" });
       button.append(element("span", { className: `swatch c${number}` }), label ?? printable(name, 40));
