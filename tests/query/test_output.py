@@ -187,7 +187,7 @@ def test_an_answer_follows_a_link_and_is_written_into_a_pipe(example_warehouse, 
             "opcode is a column of marts.allocation_map, marts.call_stacks, marts.operands, marts.peak_buffers, ",
         ),
         ("SELECT reserved_byte FROM peak_memory", '"reserved_bytes"'),
-        ("FROM 'x.parquet'", "query dumps without one with --from SOURCE"),
+        ("FROM 'x.parquet'", "to query dumps without a warehouse: --from SOURCE"),
     ],
 )
 def test_what_was_meant(example_warehouse, sql, hint):
