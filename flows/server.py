@@ -31,6 +31,7 @@ from prefect.settings import (
     PREFECT_API_URL,
     PREFECT_CLIENT_MAX_RETRIES,
     PREFECT_SERVER_API_AUTH_STRING,
+    PREFECT_UI_URL,
     get_current_settings,
     temporary_settings,
 )
@@ -84,8 +85,11 @@ def server(port: int, *, has_dashboard: bool = False, is_brief: bool = False) ->
             if not (child and is_brief):
                 fcntl.flock(turn, fcntl.LOCK_UN)
             # Flow runs are processes of their own, and read these variables.
-            os.environ.update({"PREFECT_API_URL": url, "PREFECT_API_AUTH_STRING": auth})
-            with temporary_settings({PREFECT_API_URL: url, PREFECT_API_AUTH_STRING: auth}):
+            chosen = {PREFECT_API_URL: url, PREFECT_API_AUTH_STRING: auth}
+            if not dashboard(url):
+                chosen[PREFECT_UI_URL] = ""  # else each flow run logs the address of a page that is not there
+            os.environ.update({setting.name: value for setting, value in chosen.items()})
+            with temporary_settings(chosen):
                 yield url
         finally:
             if child:

@@ -478,21 +478,14 @@ def updated(kept: Mendable, fresh: Lock, programs: Iterable[tuple[str, str, int]
     wanted = fresh.entries if programs is None else set(programs)
     moving = {key: entry for key, entry in fresh.entries.items() if key in wanted}
     known = gathered((entry.key, entry) for side in kept.sides for entry in side.values())
-    anew = f"write the file anew with: bufferhouse lock{file_option(kept.name)}{chip_option(kept.chip)} DUMPS"
+    faults = [_without_dump(key, problem, kept, fresh) for key, problem in kept.broken if key not in moving]
     entries: dict[tuple[str, str, int], Entry] = {}
-    faults = [
-        # An update cannot repair a fault if it is not known to which program it belongs.
-        problem if key is not None else f"{problem.removesuffix(f'; {_way_out(kept.name, kept.chip)}')}; {anew}"
-        for key, problem in kept.broken
-        if key not in moving
-    ]
     for key, sides in known.items():
         if key in moving:
             continue
         if any(one.told != sides[0].told for one in sides[1:]):
-            faults.append(
-                f"{key[0]} on {key[1]}: expected a dump of it, as the sides of the merge differ in it; found none"
-            )
+            problem = f"{key[0]} on {key[1]}: the sides of the merge differ in it; {_way_out(kept.name, kept.chip)}"
+            faults.append(_without_dump(key, problem, kept, fresh))
         entries[key] = _same_build(sides[0], fresh)
     if faults:
         raise LockFault("\n".join(faults[:_MOST_SHOWN]))
@@ -508,6 +501,16 @@ def updated(kept: Mendable, fresh: Lock, programs: Iterable[tuple[str, str, int]
         else:
             entries[key] = entry
     return Lock.of(entries.values())
+
+
+def _without_dump(key: tuple[str, str, int] | None, problem: str, kept: Mendable, fresh: Lock) -> str:
+    """Return a fault that an update leaves, with a way out: whoever sees it has just updated the file from dumps."""
+    if key in fresh.entries:
+        return problem  # its dump is there, but only other programs were to be written
+    anew = f"write the file anew with: bufferhouse lock{file_option(kept.name)}{chip_option(kept.chip)} DUMPS"
+    # A part of the file without a name may be of any program.
+    dump = f"there is no dump of {key[0]} on {key[1]}; if it is gone, " if key else ""
+    return f"{problem.removesuffix(f'; {_way_out(kept.name, kept.chip)}')}; {dump}{anew}"
 
 
 def _same_build(entry: Entry, fresh: Lock) -> Entry:

@@ -105,6 +105,7 @@ def test_a_capacity_is_met_with_the_fewest_values_or_said_to_be_out_of_reach(exa
     outcome = call("whatif", PROGRAM, "--run", RUN, "--warehouse", example_warehouse, "--fit", "1KiB")
     assert 1 == outcome.code
     assert "\nIt cannot fit into 1.0 KiB with these kinds of edit: even with all of them together" in outcome.out
+    assert "\nKinds of edit that were tried: donate, free, remove; --means allows others.\n" in outcome.out
 
 
 OF_ONE_KIND = [pytest.param(means, marks=pytest.mark.soak) for means in ("remat", "offload")]

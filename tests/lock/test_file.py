@@ -231,12 +231,24 @@ def test_an_update_ends_a_merge_conflict(tmp_path: Path):
 
 
 def test_a_conflict_without_a_dump_is_not_guessed(tmp_path: Path):
-    """Where the sides differ in a program of which there is no dump, nothing is written."""
+    """Where the sides differ in a program of which there is no dump, nothing is written, and the fault says what to do.
+
+    An update from the dumps, which ends other conflicts, is what was just done; so it is named only where a program has
+    a dump and was not to be written.
+    """
     path = tmp_path / "memory.lock"
     sides = [lock_text(lock_of(name)) for name in ("kept", "stored")]
     path.write_text(f"<<<<<<< HEAD\n{sides[0]}=======\n{sides[1]}>>>>>>> other\n")
-    with pytest.raises(LockFault, match="jit_train_step on cpu: expected a dump of it"):
+    differ = "jit_train_step on cpu: the sides of the merge differ in it; "
+    gone = f"{differ}there is no dump of jit_train_step on cpu; if it is gone, write the file anew with: "
+    with pytest.raises(LockFault, match=re.escape(gone)):
         updated(read_mendable(path), lock_of("layers-4"))
+    path.write_text(path.read_text().replace("parameter_bytes = ", "parameter_bytes = 1"))
+    of_it = r"found \d+; there is no dump of jit_train_step on cpu; if it is gone, "
+    with pytest.raises(LockFault, match=f"sum of its parts, [0-9]+, {of_it}"):
+        updated(read_mendable(path), lock_of("layers-4"))
+    with pytest.raises(LockFault, match=r"found \d+; take what the dumps say with: bufferhouse lock --update"):
+        updated(read_mendable(path), lock_of("kept"), programs=[], why="other")
 
 
 def test_a_fault_names_the_file_in_its_way_out(tmp_path: Path):

@@ -22,7 +22,7 @@ from bufferhouse.report.program.data import (
     read_program,
 )
 from bufferhouse.report.program.page import history_chart, program_page, shares
-from bufferhouse.report.program.savings import MAPPED, SAVINGS
+from bufferhouse.report.program.savings import MAPPED, SAVINGS, savings_of
 from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable
 from bufferhouse.whatif.outcome import compute
 from bufferhouse.whatif.ranking import rank
@@ -120,6 +120,15 @@ def test_the_maps_are_what_whatif_says_of_the_first_edits(example_warehouse: Pat
             for byte in range(one["offset_bytes"], one["offset_bytes"] + one["size_bytes"], 4)
         }
         assert row["occupied_peak_bytes"] == 4 * len(alive)
+
+
+def test_of_an_arena_of_many_bodies_there_is_one_map(example_warehouse: Path, transformer: Program):
+    """Packing such an arena takes seconds, so a page waits once; the map is the first that other pages have."""
+    with duckdb.connect(str(example_warehouse), read_only=True) as con:
+        space = read_space(con, transformer.dump["dump_id"])
+    first, *others = transformer.answers["program_edits"].rows
+    assert [first] == savings_of(space, mapped=MAPPED, many=0)["program_edits"].rows
+    assert others
 
 
 def test_of_the_maps_after_edits_a_page_has_what_it_draws(transformer: Program):

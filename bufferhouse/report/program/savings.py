@@ -7,7 +7,10 @@ from collections.abc import Sequence
 
 from bufferhouse.query.statements import Answer
 from bufferhouse.whatif.outcome import Outcome, compute
+from bufferhouse.whatif.packing import MANY
+from bufferhouse.whatif.plan import Plan
 from bufferhouse.whatif.ranking import Worth, rank
+from bufferhouse.whatif.slots import rows_by_body
 from bufferhouse.whatif.space import Space
 
 SAVINGS = 20  # edits, in the ranking of what each is worth
@@ -21,15 +24,18 @@ _ALLOCATIONS = ["edit_number", "memory_space", "allocation_index", "kind", "size
 _SLOTS = ["edit_number", "value_id", "allocation_index", "offset_bytes", "size_bytes", "start_position", "end_position"]
 
 
-def savings_of(space: Space | None, *, most: int = SAVINGS, mapped: int) -> dict[str, Answer]:
+def savings_of(space: Space | None, *, most: int = SAVINGS, mapped: int, many: int = MANY) -> dict[str, Answer]:
     """Return the `most` edits of one value that lower the occupied peak most, and maps of the first `mapped`.
 
+    Of an arena of more than `many` bodies there is one map: to pack it takes seconds, for which a page waits once.
     Without a space, or without live ranges, there are none.
     """
     if space is None or not space.has_live_ranges:
         return {"program_savings": Answer(_SAVINGS, [])}
     ranking = rank(space, most=most)
     found = {"program_savings": Answer(_SAVINGS, [_row(space, worth) for worth in ranking.worths])}
+    if mapped > 1 and len(rows_by_body(Plan(space).slots, only_arena=True)) > many:
+        mapped = 1
     shown = [(_said(space, one), compute(space, [one.applied.edit], work=_WORK)) for one in ranking.worths[:mapped]]
     return found | maps_of(space, shown) if shown else found
 

@@ -36,7 +36,8 @@ class Change:
     """Edits of a subject with their outcome; `fit` is the answer to a capacity, where one was given.
 
     `answers` are those of the map before and after, if they were asked for. Of `capacity_bytes`, the memory that was
-    given, other memory spaces of the program take `other_bytes`: the fit is one into the rest.
+    given, other memory spaces of the program take `other_bytes`: the fit is one into the rest, by the kinds of edit in
+    `means`.
     """
 
     subject: Subject
@@ -45,6 +46,7 @@ class Change:
     answers: dict[str, Answer] = field(default_factory=dict)
     capacity_bytes: int | None = None
     other_bytes: int = 0
+    means: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +94,14 @@ def read_change(
             + ("both" if edits else "neither")
         )
     with _subject(origin, word, memory_space, run, wait) as (con, subject):
-        found, others = None, 0
+        found, others, means = None, 0, means or MEANS
         if capacity_bytes is not None:
             check_live_ranges(subject.space)
             others = _beside(con, subject)
-            found = fit(subject.space, max(capacity_bytes - others, 0), means=means or MEANS, progress=progress)
+            found = fit(subject.space, max(capacity_bytes - others, 0), means=means, progress=progress)
         outcome = compute(subject.space, edits if found is None else found.edits)
         maps = _maps(con, subject, outcome) if is_mapped else {}
-        return Change(subject, outcome, found, maps, capacity_bytes, others)
+        return Change(subject, outcome, found, maps, capacity_bytes, others, means)
 
 
 def read_savings(

@@ -198,6 +198,8 @@ def change_lines(change: Change) -> list[str]:
         )
     if found is not None:
         lines.append(_verdict(found, is_estimate=_is_estimate(change.outcome)))
+        if not found.fits:
+            lines.append(f"Kinds of edit that were tried: {', '.join(change.means)}; --means allows others.")
     if change.outcome.after.is_cut:
         lines.append(
             "The packer's search was cut short: the arena lies between its bounds, and may be smaller than the upper."
