@@ -106,14 +106,25 @@ def _json(path: str, data: bytes) -> Any:
         content = json.loads(data.decode("utf-8"))
         json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8")
     except json.JSONDecodeError as error:
-        raise RunFault(f"{path}:{error.lineno}:{error.colno}: expected JSON, found {error.msg}") from None
+        raise RunFault(f"{path}:{error.lineno}:{error.colno}: {_json_fault(error)}") from None
     except UnicodeDecodeError as error:
         raise RunFault(f"{path}: expected UTF-8, found byte {error.object[error.start]:#04x}") from None
     except UnicodeEncodeError:
         raise RunFault(f"{path}: expected text, found half of a surrogate pair") from None
     except (ValueError, RecursionError) as error:  # numbers of thousands of digits or none at all, brackets as many
-        raise RunFault(f"{path}: expected JSON of a few levels and numbers, found: {error}") from None
+        # Python goes on with advice for programmers.
+        found = str(error).partition("; use sys.")[0]
+        raise RunFault(f"{path}: expected JSON of a few levels and numbers, found: {found}") from None
     return content
+
+
+def _json_fault(error: json.JSONDecodeError) -> str:
+    """Return what was expected where a text is no JSON, and what is there."""
+    expected = error.msg.removeprefix("Expecting ")
+    if expected == error.msg:
+        return f"expected JSON, found: {error.msg}"
+    found = error.doc[error.pos :].partition("\n")[0][:20]
+    return f"expected JSON: a {expected}, found {repr(found) if found else 'the end of the line'}"
 
 
 def own_names(runs: Iterable[tuple[str | None, str]]) -> dict[str, str]:

@@ -243,7 +243,9 @@ def test_a_run_json_that_cannot_be_read_stops_its_own_run_only(warehouse, folder
     (folder / "run.json").write_text('{"track": ')
     result = one_pass(warehouse, folder.parent, Rules(settle=1))
     assert (1, ["other"]) == (result.new, result.runs)
-    assert [f"{folder / 'run.json'}:1:11: expected JSON, found Expecting value; 1 dump left out"] == result.unreadable
+    assert [
+        f"{folder / 'run.json'}:1:11: expected JSON: a value, found the end of the line; 1 dump left out"
+    ] == result.unreadable
 
 
 def test_a_late_file_of_an_old_run_is_found(warehouse, folder):

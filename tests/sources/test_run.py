@@ -82,8 +82,9 @@ def test_a_hundred_directories_of_one_name_are_ingested_by_one_command(tmp_path,
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"{", "run.json:1:2: expected JSON"),
-        (b'{\n "a": 1\n "b": 2}', "run.json:3:2: expected JSON"),
+        (b"{", "run.json:1:2: expected JSON: a property name enclosed in double quotes, found the end of the line"),
+        (b'{\n "a": 1\n "b": 2}', "run.json:3:2: expected JSON: a ',' delimiter, found '\"b\": 2}'"),
+        (b'{"a": 1} {', "run.json:1:10: expected JSON, found: Extra data"),
         (b"[]", "run.json:1:1: expected a JSON object, found list"),
         (b'{"device_count": "8"}', "expected device_count to be int, found '8'"),
         (b'{"device_count": true}', "expected device_count to be int, found True"),
