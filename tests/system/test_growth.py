@@ -216,7 +216,8 @@ RUN_FILES = {
 @pytest.mark.parametrize("kind", RUN_FILES)
 def test_run_files(kind):
     """A run.json, as far as it is read."""
-    assert_linear(RUN_FILES[kind], lambda data: read_run_file("run.json", data), 1000)
+    # Whatever the Python is, n and 2n are on the same side of its limits on levels and digits: a refusal takes more.
+    assert_linear(RUN_FILES[kind], lambda data: read_run_file("run.json", data), 4500)
 
 
 def tarred(n: int, path: Path) -> Path:
