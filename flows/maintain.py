@@ -37,11 +37,12 @@ def compact(writer: Held, keep_seconds: float) -> Held:
 
 @step(name="verify")
 def prove(writer: Held, sample: int) -> Held:
-    """Prove some dumps, chosen at random, and all messages of logs; return the dumps, and the faults of both."""
+    """Prove some dumps, chosen at random, all messages of logs and all views; return the dumps, and all faults."""
     con = writer.value.con
     ids = verify.chosen_dumps(con, sample=sample)
     faults = verify.verify(con, ids)
-    return Held((ids, [*faults, *verify_models.model_faults(writer.value, ids, faults)], message_faults(con)))
+    faults += verify_models.model_faults(writer.value, ids, faults)
+    return Held((ids, faults, message_faults(con), verify_models.view_faults(con)))
 
 
 @step(name="check")
@@ -64,8 +65,8 @@ def maintain(
 ) -> State:
     """Remove old runs, compact the warehouse, prove a sample of it, run all checks, and publish it.
 
-    Fails, and publishes nothing, if a dump or a message of a log cannot be proved, or a check of severity error finds
-    offenders. The artifact `maintain-summary` says what was done.
+    Fails, and publishes nothing, if a dump or a message of a log cannot be proved, a view is not as it was built, or a
+    check of severity error finds offenders. The artifact `maintain-summary` says what was done.
 
     Args:
         warehouse: The warehouse, file or lake; else as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb.
@@ -98,14 +99,15 @@ def maintain(
             else:
                 compacted = Compacted(size := opened.size(), size)
             progress.reach(2, 4)
-            proved, faults, of_messages = prove(writer, verify_sample or keep["verify_sample"]).value
+            proved, faults, of_messages, of_views = prove(writer, verify_sample or keep["verify_sample"]).value
             faulty = {fault.dump_id for fault in faults}  # one dump may have several
             progress.reach(3, 4)
             results = check(writer).value
             events.tell_checks(conf, results)
             failed = [one for one in results if one.offender_count and one.severity == "error"]
             should_publish = conf["warehouse"]["publish"] if publish_copy is None else publish_copy
-            published = publish(writer.value) if should_publish and not (faulty or of_messages or failed) else "no"
+            is_sound = not (faulty or of_messages or of_views or failed)
+            published = publish(writer.value) if should_publish and is_sound else "no"
     except Exception as error:
         return ended_by(error)
     progress.reach(4, 4)
@@ -121,20 +123,23 @@ def maintain(
         "dumps proved": len({*proved} - faulty),
         "dumps with faults": len(faulty),
         "messages with faults": len(of_messages),
+        "views with faults": len(of_views),
         "checks failed": len(failed),
         "published": published,
         "seconds": f"{time.monotonic() - started:.1f}",
     }
-    not_proved = [*(f"dump {fault.dump_id}: {fault.what}" for fault in faults), *map(printable, of_messages)]
+    not_proved = [f"dump {fault.dump_id}: {fault.what}" for fault in faults]
+    not_proved += map(printable, [*of_messages, *of_views])
     offending = [
         f"{one.name}: {counted(one.offender_count, 'offender')}, {printable(one.first or '')}" for one in failed
     ]
     parts = [figures(rows), *bullets("Removed", pruned.runs), *bullets("Not proved", not_proved)]
     parts += bullets("Checks failed", offending)
     leave_summary("maintain-summary", "\n\n".join(parts), "What the maintenance did.")
-    if faulty or of_messages:
+    if faulty or of_messages or of_views:
         said = [counted(len(faulty), "dump")] if faulty else []
         said += [f"{counted(len(of_messages), 'message')} of logs"] if of_messages else []
+        said += [counted(len(of_views), "view")] if of_views else []
         return Failed(message=f"{', '.join(said)} not proved; nothing was published")
     if failed:
         return Failed(

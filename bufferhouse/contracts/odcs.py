@@ -45,7 +45,7 @@ def data_contract() -> dict[str, Any]:
 def _object(contract: Contract) -> dict[str, Any]:
     return {
         "name": contract.name,
-        "physicalName": f"raw.{contract.name}",
+        "physicalName": contract.name,  # in the schema of the server: with it in the name no tool finds the table
         "physicalType": "table" if contract.query is None else "view",
         "logicalType": "object",
         "description": contract.description,

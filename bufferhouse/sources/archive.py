@@ -306,6 +306,8 @@ def _refuse_locked() -> BinaryIO:
 
 def _fault(error: Exception) -> OSError:
     """Return the error of a member that cannot be read."""
+    if isinstance(error, NotImplementedError):  # zipfile's word for a method that it does not know, such as Deflate64
+        return OSError("packed by a method that bufferhouse does not know; unpack the archive first")
     return error if isinstance(error, _Locked) else OSError(f"damaged in the archive: {_reason(error)}")
 
 

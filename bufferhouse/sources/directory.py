@@ -139,9 +139,13 @@ class Directory:
             self.refused.append((directory, error.strerror))
             return iter(())
 
+    def _leaves(self, path: str, root: str) -> bool:
+        """Return whether a path leads out of the tree, all links followed."""
+        return not f"{os.path.realpath(path)}/".startswith(root)
+
     def _linked(self, item: os.DirEntry, root: str) -> os.stat_result | None:
         """Return what a link leads to, itself where that is nothing, None where it leaves the tree."""
-        if not f"{os.path.realpath(item.path)}/".startswith(root):
+        if self._leaves(item.path, root):
             self.refused.append((item.path, f"the link leaves {self.base}"))
             return None
         return item.stat(follow_symlinks=os.path.exists(item.path))
@@ -154,7 +158,16 @@ class Directory:
         return Entry(self, path, os.path.dirname(path) or ".", stat.st_size, storable(stat.st_mtime_ns), True)
 
     def text(self, path: str, most_bytes: int) -> bytes | None:
-        """Return the first bytes of a file, None where there is none; a pipe or a device is not opened."""
+        """Return the first bytes of a file, None where there is none; a pipe or a device is not opened.
+
+        Raises:
+            OSError: it cannot be read, or is a link that leads nowhere or out of the tree.
+        """
+        if os.path.islink(path):
+            if not os.path.exists(path):
+                raise OSError("the link leads nowhere")
+            if self.only is None and self._leaves(path, os.path.realpath(self.base).rstrip("/") + "/"):
+                raise OSError(f"the link leaves {self.base}")
         try:
             if not S_ISREG(os.stat(path).st_mode):
                 raise OSError("expected a file, found a directory, a pipe or a device")

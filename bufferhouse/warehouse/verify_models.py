@@ -15,6 +15,7 @@ from bufferhouse.warehouse.warehouse import Warehouse
 
 # To plan the models takes a fifth of a second, however few dumps there are.
 _CHUNK_DUMPS, _CHUNK_BYTES = 2_000, 64 << 20
+_WAY_OUT = "build it again with: bufferhouse build --force"
 # By the texts that the warehouse was built with. Checks are none of its rows.
 _BUILT = "SELECT model_name, is_incremental, NULL, reads, model_sql FROM meta.models ORDER BY ordinal"
 
@@ -60,8 +61,7 @@ def view_faults(con: duckdb.DuckDBPyConnection) -> list[str]:
     others = {name: sql for name, sql, printed in built if there.get(name) != printed}
     planned = _planned(con, {name: sql for name, sql in others.items() if name in there})
     return [
-        f"{name}: the view is {'not the one that was built' if name in there else 'gone'}; "
-        "build it again with: bufferhouse build --force"
+        f"{name}: the view is {'not the one that was built' if name in there else 'gone'}; {_WAY_OUT}"
         for name in others
         if name not in there or there[name] != planned.get(name, there[name])
     ]
@@ -106,7 +106,10 @@ def _differences(
                 f" GROUP BY {cells} HAVING SUM(bufferhouse_side) <> 0) GROUP BY dump_id ORDER BY dump_id"
             ).fetchall()
             faults += [
-                Fault(dump_id, f"{name}: {counted(missing, 'row')} missing and {counted(others, 'row')} too many")
+                Fault(
+                    dump_id,
+                    f"{name}: {counted(missing, 'row')} missing and {counted(others, 'row')} too many; {_WAY_OUT}",
+                )
                 for dump_id, missing, others in rows
             ]
     return faults
@@ -116,5 +119,5 @@ def _strays(con: duckdb.DuckDBPyConnection, names: list[str]) -> list[Fault]:
     faults = []
     for name in names:
         rows = con.execute(f"SELECT DISTINCT dump_id FROM {name} ANTI JOIN raw.dumps USING (dump_id)").fetchall()
-        faults += [Fault(dump_id, f"{name}: rows of a dump that is not there") for (dump_id,) in rows]
+        faults += [Fault(dump_id, f"{name}: rows of a dump that is not there; {_WAY_OUT}") for (dump_id,) in rows]
     return faults

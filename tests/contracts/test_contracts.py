@@ -45,6 +45,15 @@ def test_it_has_every_column_of_every_table(written):
         assert list(declared.key) == [one.name for one in keys]
 
 
+def test_a_physical_name_is_that_of_a_table_in_the_schema_of_the_server(written, example):
+    """As tools put the two together, each part in quotes."""
+    contract = OpenDataContractStandard.from_file(str(written / "raw.odcs.yaml"))
+    [server] = contract.servers
+    for table in contract.schema_:
+        columns = example.sql(f'SELECT * FROM "{server.schema_}"."{table.physicalName}"').columns
+        assert columns == [one.name for one in table.properties]
+
+
 def test_it_tells_tables_from_views(written, example):
     """What other tables say already is a view in a warehouse, too."""
     contract = OpenDataContractStandard.from_file(str(written / "raw.odcs.yaml"))

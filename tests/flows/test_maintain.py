@@ -99,6 +99,17 @@ def test_messages_that_do_not_prove_themselves_are_not_published(prefect_server,
     assert ("0", "1") == itemgetter("dumps proved", "dumps with faults")(figures(artifacts(state)["maintain-summary"]))
 
 
+def test_a_view_that_somebody_changed_is_not_published(prefect_server, five_dumps):
+    """As for `verify`: the copy for readers would have the other numbers, too; the summary says what mends it."""
+    query(five_dumps, "CREATE OR REPLACE VIEW marts.runs AS SELECT * FROM marts.runs_v1")
+    state = maintain(warehouse=str(five_dumps), return_state=True)
+    assert "1 view not proved; nothing was published" == state.message
+    summary = artifacts(state)["maintain-summary"]
+    assert ("5", "1") == itemgetter("dumps proved", "views with faults")(figures(summary))
+    assert "marts.runs: the view is not the one that was built; build it again with: bufferhouse build" in summary
+    assert not published_path(five_dumps).exists()
+
+
 def events_of(state: State, name: str) -> list[dict]:
     """Return the payloads of the events of a name that a flow run has emitted; they come a moment later."""
     number = str(state.state_details.flow_run_id)

@@ -7,6 +7,7 @@ import re
 import shutil
 from collections import Counter
 from contextlib import chdir
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -51,15 +52,26 @@ def session(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def spark(session, example, tmp_path_factory):
-    """The session after the script of docs/engines.md, in a folder as the commands there leave it."""
+def folder(example, tmp_path_factory):
+    """A folder as the commands of docs/engines.md leave it."""
     folder = tmp_path_factory.mktemp("engines")
     write(statements(KNOWN, "spark"), folder / "build" / "spark")
     export_parquet(example, folder / "build")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def spark(session, folder):
+    """The session after the script of docs/engines.md."""
+    run_script(folder)  # its session is this one
+    return session
+
+
+def run_script(folder: Path) -> None:
+    """Run the script of docs/engines.md in a folder."""
     [script] = re.findall(r"```python\n(.*?)```", (CHECKOUT / "docs" / "engines.md").read_text(encoding="utf-8"), re.S)
     with chdir(folder):
-        exec(script, {})  # its session is this one
-    return session
+        exec(script, {})
 
 
 def kinds(table: pa.Table) -> dict[str, str]:
@@ -92,3 +104,14 @@ def test_what_a_mart_is_for_is_said_in_sparks_catalog(spark):
     model = next(model for model in KNOWN if model.name == "marts.peak_memory_v1")
     described = {row[0]: row[2] for row in spark.sql(f"DESCRIBE EXTENDED {model.name}").collect()}
     assert model.columns == {column: described[column] for column in model.columns}
+
+
+def test_the_script_runs_again_over_new_rows(spark, folder, example):
+    """In the same session, and so where a catalog keeps the tables: the new rows take the place of the old.
+
+    Last of this file, whose other tests expect the old ones.
+    """
+    seeds = "SELECT * FROM raw.runs WHERE run_name = 'seeds'"
+    example.execute(f"COPY ({seeds}) TO '{folder / 'build' / 'raw' / 'runs.parquet'}' (FORMAT parquet)")
+    run_script(folder)
+    assert 1 == spark.table("marts.runs").count()

@@ -133,13 +133,18 @@ def test_a_blank_name_in_the_run_file_names_no_run(warehouse, tmp_path, said):
 def test_a_bad_run_file_leaves_out_its_own_run(warehouse, tmp_path):
     """Each is named once, with the number of its dumps; the run beside them is loaded, and the exit code is 1."""
     source = tmp_path / "runs"
-    paths = {kind: source / kind.replace(" ", "_") / "run.json" for kind in [*HOSTILE, "pipe", "device", "directory"]}
+    kinds = [*HOSTILE, "pipe", "device", "outside", "nowhere", "directory"]
+    paths = {kind: source / kind.replace(" ", "_") / "run.json" for kind in kinds}
     for kind, path in paths.items():
         write_run(path.parent, None, PLAIN, STAMPED)
         if kind == "pipe":
             os.mkfifo(path)
         elif kind == "device":
             path.symlink_to("/dev/zero")
+        elif kind == "outside":
+            path.symlink_to(write_run(tmp_path / "elsewhere", {"run_name": "theirs"}) / "run.json")
+        elif kind == "nowhere":
+            path.symlink_to("facts.json")
         elif kind == "directory":
             path.mkdir()
         else:
@@ -148,7 +153,8 @@ def test_a_bad_run_file_leaves_out_its_own_run(warehouse, tmp_path):
     code, summary = ingest(warehouse, source)
     assert (1, ["good"], 1) == (code, summary["runs"], summary["new"])
     lines = summary["unreadable"]
-    lines.remove(f"{paths['device']}: the link leaves {source}")
+    for kind in ("device", "outside"):
+        lines.remove(f"{paths[kind]}: the link leaves {source}")
     for kind, path in paths.items():
         [line] = [line for line in lines if line.startswith(f"{path}:")]
         assert line.endswith("; 2 dumps left out"), kind
