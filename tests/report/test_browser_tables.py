@@ -162,6 +162,15 @@ def test_totals_sort_by_figures(browser: Browser, example_warehouse: Path, tmp_p
         assert [] == page.complaints
 
 
+def test_few_bytes_sort_as_numbers(opened: Callable):
+    """A cell that shows bytes to the byte has nothing else to be sorted by; letters would put 8 B behind 408 B."""
+    with opened("alone") as page:
+        table = """[...document.querySelectorAll('table[aria-label^="Where the bytes go"]')].at(-1)"""
+        page.ask(f"{table}.tHead.rows[0].cells[2].firstChild.click()")
+        sizes = [row[2][0] for row in page.ask(CELLS.format(table))]
+        assert ["408 B", "192 B", "128 B", "88 B"] == sizes
+
+
 @pytest.mark.parametrize(
     ("name", "sql", "figure"),
     [

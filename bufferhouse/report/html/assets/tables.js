@@ -55,7 +55,12 @@ function rowsOf(table, spec) {
   });
 }
 
-const key = (text) => (text === "" || text === "–" || text === "·" ? null : isNaN(text) ? text : Number(text));
+/** What a cell is sorted by: null, a number, or its text; few bytes stand in it to the byte, as in "512 B". */
+function key(text) {
+  if (text === "" || text === "–" || text === "·") return null;
+  const number = text.replace(/ B$/, "");
+  return isNaN(number) ? text : Number(number);
+}
 
 function compare(a, b) {
   if (typeof a === "number" && typeof b === "number") return a - b;
