@@ -154,10 +154,14 @@ def _check_stairs(model: Model, table: str, models: dict[str, Model]) -> None:
 
 def newest_marts(models: Iterable[Model]) -> dict[str, Model]:
     """Return the newest version of each mart, by the name without a version: `marts.x`."""
-    newest: dict[str, Model] = {}
-    for model in sorted((model for model in models if model.version), key=lambda model: model.version):
-        newest[model.name.rpartition("_v")[0]] = model
-    return newest
+    marts = {model.name: model for model in models if model.version}
+    return {stem: marts[name] for stem, name in newest_names(marts).items()}
+
+
+def newest_names(names: Iterable[str]) -> dict[str, str]:
+    """Return which of the names of marts is that of the newest version, by the name without one: `marts.x`."""
+    versions = [found for name in names if (found := _VERSIONED.match(name))]
+    return {found[1]: found[0] for found in sorted(versions, key=lambda found: int(found[2]))}
 
 
 def _place_of(model: Model, table: str) -> str:

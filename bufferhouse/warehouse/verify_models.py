@@ -8,6 +8,7 @@ import polars as pl
 
 from bufferhouse.engine.sql import column_types, identifier, registered
 from bufferhouse.errors import counted
+from bufferhouse.models.project import newest_names
 from bufferhouse.warehouse.batch_catalog import CATALOG, batch_catalog
 from bufferhouse.warehouse.restore import chunks
 from bufferhouse.warehouse.verify_observations import Fault, one_each
@@ -52,11 +53,9 @@ def view_faults(con: duckdb.DuckDBPyConnection) -> list[str]:
         "SELECT model_name, model_sql, json_deserialize_sql(json_serialize_sql(model_sql))"
         " FROM meta.models WHERE NOT is_incremental ORDER BY ordinal"
     ).fetchall()
-    newest: dict[str, int] = {}
-    for (name,) in con.execute("SELECT model_name FROM meta.models WHERE layer = 'marts'").fetchall():
-        stem, _, version = name.rpartition("_v")
-        newest[stem] = max(int(version), newest.get(stem, 0))
-    built += [(stem, text := f"SELECT * FROM {stem}_v{version}", text) for stem, version in newest.items()]
+    marts = con.execute("SELECT model_name FROM meta.models WHERE layer = 'marts'").fetchall()
+    newest = newest_names(name for (name,) in marts)
+    built += [(stem, text := f"SELECT * FROM {name}", text) for stem, name in newest.items()]
     there = _texts(con, "database_name = current_database()")
     others = {name: sql for name, sql, printed in built if there.get(name) != printed}
     planned = _planned(con, {name: sql for name, sql in others.items() if name in there})
