@@ -95,7 +95,7 @@ class Directory:
             UsageError: a file that was named is not there.
         """
         if self.only is None:
-            yield from self._walk(self.base, os.path.realpath(self.base).rstrip("/") + "/")
+            yield from self._walk(self.base, self._root())
         for path in self.only or ():
             try:
                 stat = os.stat(path)
@@ -139,13 +139,12 @@ class Directory:
             self.refused.append((directory, error.strerror))
             return iter(())
 
-    def _leaves(self, path: str, root: str) -> bool:
-        """Return whether a path leads out of the tree, all links followed."""
-        return not f"{os.path.realpath(path)}/".startswith(root)
+    def _root(self) -> str:
+        return os.path.realpath(self.base).rstrip("/") + "/"
 
     def _linked(self, item: os.DirEntry, root: str) -> os.stat_result | None:
         """Return what a link leads to, itself where that is nothing, None where it leaves the tree."""
-        if self._leaves(item.path, root):
+        if _leaves(item.path, root):
             self.refused.append((item.path, f"the link leaves {self.base}"))
             return None
         return item.stat(follow_symlinks=os.path.exists(item.path))
@@ -166,7 +165,7 @@ class Directory:
         if os.path.islink(path):
             if not os.path.exists(path):
                 raise OSError("the link leads nowhere")
-            if self.only is None and self._leaves(path, os.path.realpath(self.base).rstrip("/") + "/"):
+            if self.only is None and _leaves(path, self._root()):
                 raise OSError(f"the link leaves {self.base}")
         try:
             if not S_ISREG(os.stat(path).st_mode):
@@ -220,6 +219,11 @@ class Directory:
                 continue
             with open(handle, "rb") as file:
                 yield entry, file
+
+
+def _leaves(path: str, root: str) -> bool:
+    """Return whether a path leads out of a tree, all links followed; `root` is its real path with a slash behind it."""
+    return not f"{os.path.realpath(path)}/".startswith(root)
 
 
 def _head(path: str) -> bytes | Exception:
