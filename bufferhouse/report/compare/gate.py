@@ -1,6 +1,6 @@
 """The verdict of the gate: on a terminal and in Markdown, as JSON, and as annotations of GitHub's checks."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 
 from bufferhouse.compare.compare import GONE, NEW, Compared
@@ -12,7 +12,7 @@ from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.data import Comparison
 from bufferhouse.report.compare.sections import METRIC_NAMES, MOST_NAMED, exactly, title, warnings
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, sentence, some_of, space_title
+from bufferhouse.report.text.figures import bytes_form, exact_bytes, printable, sentence, some_of, space_title
 from bufferhouse.report.text.github import annotation
 from bufferhouse.report.text.sections import Section
 
@@ -62,7 +62,7 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
         sections.append(Section("Missing in the run after, and not judged", lines, _MISSING, records, "missing"))
     if verdict.tight:
         records = [show(row) for row in _tight_records(comparison, verdict)]
-        memory = _size(exact)(comparison.after["device_memory_bytes"])
+        memory = bytes_form(exact=exact)(comparison.after["device_memory_bytes"])
         lines = [f"{counted(programs_of(records), 'program')} beside the {memory} of the device."]
         if refused := [row["program_label"] for row in records if row["after_did_not_fit"]]:
             lines.append(f"Known not to fit, whatever they reserve: {some_of(refused, MOST_NAMED, 120)}.")
@@ -180,7 +180,7 @@ def _undonated(comparison: Comparison, exact: bool) -> list[str]:
     for one in comparison.lost_donations:
         lost[one["program"]] = lost.get(one["program"], 0) + one["bytes"]
     return [
-        f"{printable(program, 120)}: {_size(exact)(size)} of parameters are not donated any more"
+        f"{printable(program, 120)}: {bytes_form(exact=exact)(size)} of parameters are not donated any more"
         for program, size in lost.items()
     ]
 
@@ -271,16 +271,12 @@ def _unknown_count(comparison: Comparison) -> int:
     return sum(row.is_unknown for row in comparison.rows)
 
 
-def _size(exact: bool) -> Callable[..., str]:
-    return exact_bytes if exact else human_bytes
-
-
 def gate_message(row: Record, limit: Threshold, *, exact: bool = False) -> str:
     """Return the sentence about a program that grew over a limit."""
     if exact:
         row = exactly(row)
     percent = f", {row['change_ratio']:+.1%}" if row["change_ratio"] else ""
-    size = _size(exact)
+    size = bytes_form(exact=exact)
     change = f"{size(row['delta_bytes'], signed=True)}{percent}"
     guess = ", a guess" if row["guess"] else ""
     said = f"; {row['status']}{guess}: {row['change_said']}" if row["change_said"] else ""
@@ -307,6 +303,6 @@ def _on_device(records: Sequence[Record]) -> list[Column]:
 def _tight(row: Record, comparison: Comparison, exact: bool) -> str:
     why = "and it did not fit" if row["after_did_not_fit"] else "too little headroom"
     return (
-        f"{printable(row['program_label'], 120)}: {_size(exact)(row['after_device_bytes'])} of "
-        f"{_size(exact)(comparison.after['device_memory_bytes'])} of the device, {why}"
+        f"{printable(row['program_label'], 120)}: {bytes_form(exact=exact)(row['after_device_bytes'])} of "
+        f"{bytes_form(exact=exact)(comparison.after['device_memory_bytes'])} of the device, {why}"
     )

@@ -19,7 +19,7 @@ from bufferhouse.report.compare.sections import METRIC_NAMES, cause_section
 from bufferhouse.report.compare.text import with_causes
 from bufferhouse.report.opening import Origin, Reported, find_programs, opened
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, some_of, space_title, sparkline
+from bufferhouse.report.text.figures import bytes_form, printable, some_of, space_title, sparkline
 from bufferhouse.report.text.screen import cut, report_text
 from bufferhouse.report.text.sections import Section, plain_json
 
@@ -181,7 +181,7 @@ def _sections(series: Series, metric: str, exact: bool) -> list[Section]:
     key, runs = series.key, series.runs
     sizes = [run["metric_bytes"] for run in runs]
     about = [printable(str(word), 60) for word in (key["compile_target"], key["track"], key["device_kind"]) if word]
-    first, last = map(exact_bytes if exact else human_bytes, (_known(series)[0], _known(series)[-1]))
+    first, last = map(bytes_form(exact=exact), (_known(series)[0], _known(series)[-1]))
     unknown = f", not known in {counted(sizes.count(None), 'run')} without live ranges" if None in sizes else ""
     lines = [
         f"{METRIC_NAMES[metric]} over {counted(len(runs), 'run')}: {sparkline(sizes)} {first} → {last}, "

@@ -17,7 +17,7 @@ from bufferhouse.compare.tiers import tiles, without_layout
 from bufferhouse.compare.values import Value
 from bufferhouse.config.threshold import Threshold
 from bufferhouse.query.statements import Record
-from bufferhouse.report.text.figures import exact_bytes, human_bytes
+from bufferhouse.report.text.figures import bytes_form
 
 KEY = ("program_id", "before_dump_id", "after_dump_id", "memory_space")  # of a record, as `Compared.key` is of a row
 key_of = itemgetter(*KEY)
@@ -145,7 +145,7 @@ def _main_cause(row: Compared) -> Record:
 
 def cause_with_bytes(cause: str, size: int, *, exact: bool = False) -> str:
     """Return the text of a cell: the cause, and its bytes with their sign."""
-    return f"{cause} {(exact_bytes if exact else human_bytes)(size, signed=True)}"
+    return f"{cause} {bytes_form(exact=exact)(size, signed=True)}"
 
 
 def exactly(row: Record) -> Record:

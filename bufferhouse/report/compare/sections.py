@@ -13,15 +13,7 @@ from bufferhouse.report.compare.flags import flag_section
 from bufferhouse.report.compare.joined import with_guesses
 from bufferhouse.report.compare.records import KEY, exactly, key_of
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import (
-    exact_bytes,
-    human_bytes,
-    printable,
-    some_of,
-    space_heading,
-    space_key,
-    space_title,
-)
+from bufferhouse.report.text.figures import bytes_form, printable, some_of, space_heading, space_key, space_title
 from bufferhouse.report.text.sections import Section
 
 _SHOWN = 15  # rows of a table on a terminal and in Markdown
@@ -178,7 +170,7 @@ def subtitle(comparison: Comparison, *, exact: bool = False) -> list[str]:
     """Return one line a run: its name, compiler, platform, start and counts; and how much of the device is taken."""
     return [
         *(f"{side['side']}: {_run(side)}" for side in (comparison.before, comparison.after)),
-        *_capacity_lines(comparison, exact_bytes if exact else human_bytes),
+        *_capacity_lines(comparison, bytes_form(exact=exact)),
     ]
 
 
@@ -354,7 +346,7 @@ def cause_section(row: Record, causes: Sequence[Record], *, exact: bool) -> Sect
     space = space_title(row["platform"], row["memory_space"])
     heading = f"Why {printable(row['program_label'], 80)} changed in {space}"
     shown = [column for column in _CAUSES if any(one[column.name] is not None for one in causes)]
-    lines, name = _lines(row, exact_bytes if exact else human_bytes), f"causes-{place_key(row)}"
+    lines, name = _lines(row, bytes_form(exact=exact)), f"causes-{place_key(row)}"
     return Section(heading, lines, shown, causes, name, "compare_causes", where, _SHOWN_CAUSES)
 
 

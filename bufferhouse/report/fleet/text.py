@@ -4,7 +4,7 @@ On a terminal its tables are fitted to the width, with color only where there is
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
@@ -19,7 +19,7 @@ from bufferhouse.query.statements import Record
 from bufferhouse.report.fleet.data import Fleet, Series, Space
 from bufferhouse.report.fleet.tables import fleet_reshaped, fleet_tables
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, reject_line, space_title, sparkline
+from bufferhouse.report.text.figures import Bytes, bytes_form, printable, reject_line, space_title, sparkline
 from bufferhouse.report.text.screen import (
     FALL,
     RISE,
@@ -68,8 +68,6 @@ _INGESTED = [
     Column("program_count", "programs", "count"),
     Column("reject_count", "rejects", "count"),
 ]
-
-Bytes = Callable[..., str]  # human_bytes or exact_bytes
 
 
 def fleet_text(fleet: Fleet, form: str, *, exact: bool = False) -> str:
@@ -120,13 +118,13 @@ def _row(series: Series, runs: list[Record], exact: bool) -> Record:
         **{str(run["run_id"]): count for run, count in zip(runs, reserved, strict=True)},
         "trend": sparkline(reserved),
         "net_change_bytes": series.net_change_bytes if series.has_moved else None,
-        "main_cause": cause_said(series, exact_bytes if exact else human_bytes),
+        "main_cause": cause_said(series, bytes_form(exact=exact)),
     }
 
 
 def fleet_screen(fleet: Fleet, *, exact: bool) -> str:
     """Return the report as lines that fit the terminal; `exact` writes all bytes to the byte."""
-    screen, shown = console(), exact_bytes if exact else human_bytes
+    screen, shown = console(), bytes_form(exact=exact)
     with screen.capture() as captured:
         for said in overview_lines(fleet):
             screen.print(line(said))

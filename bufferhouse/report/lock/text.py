@@ -28,7 +28,7 @@ from bufferhouse.report.compare.records import exactly, program_records
 from bufferhouse.report.site.addresses import function_address
 from bufferhouse.report.site.sources import source_links
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_title
+from bufferhouse.report.text.figures import bytes_form, printable, space_title
 from bufferhouse.report.text.github import annotation, place_of
 from bufferhouse.report.text.screen import report_text
 from bufferhouse.report.text.sections import Section, plain_json
@@ -266,7 +266,7 @@ def _has_left_all_out(judged: Judged) -> bool:
 
 
 def _why(row: Compared, record: Record, held: Held, links: Links, exact: bool) -> Section:
-    said = exact_bytes if exact else human_bytes
+    said = bytes_form(exact=exact)
     where = space_title(record["platform"], row.memory_space)
     verb = "grew" if (row.delta_bytes or 0) > 0 else "lost donations"
     title = f"Why {printable(record['program_label'], 80)} {verb} in {where}"
@@ -342,7 +342,7 @@ def _github(
     exact: bool,
 ) -> str:
     """Return one workflow command a line: errors stand at the line of code that takes most of the growth."""
-    records, size = comparison.by_key, exact_bytes if exact else human_bytes
+    records, size = comparison.by_key, bytes_form(exact=exact)
     lines = []
 
     def add(level: str, row: Compared, said: str, *, has_space: bool = False, site: Site | None = None) -> None:

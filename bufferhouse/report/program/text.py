@@ -1,6 +1,6 @@
 """One program on a terminal, in Markdown and as JSON: the figures of the page, without its pictures."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from bufferhouse.compare.sizes import is_of_device
 from bufferhouse.dump.identity import is_proto
@@ -9,7 +9,15 @@ from bufferhouse.query.statements import Record
 from bufferhouse.report.program.data import PARTS, Program, Space
 from bufferhouse.report.program.kept import copies_note, copy_records, kept_records
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_title, sparkline
+from bufferhouse.report.text.figures import (
+    Bytes,
+    bytes_form,
+    exact_bytes,
+    human_bytes,
+    printable,
+    space_title,
+    sparkline,
+)
 from bufferhouse.report.text.screen import cut, report_text
 from bufferhouse.report.text.sections import Section, json_text
 from bufferhouse.sources.compression import plain_name
@@ -67,7 +75,6 @@ _WARNINGS = [
     Column("found", "first found", rank=1),
 ]
 
-Bytes = Callable[..., str]  # human_bytes or exact_bytes
 BalanceRow = tuple[str, int, list[int | None]]
 
 
@@ -174,7 +181,7 @@ def program_text(program: Program, form: str, *, exact: bool = False) -> str:
     """
     if form == "json":
         return json_text({**program.provenance, "dump": program.dump}, program.answers)
-    sections = list(_sections(program, exact_bytes if exact else human_bytes))
+    sections = list(_sections(program, bytes_form(exact=exact)))
     return report_text(program.name, sections, form, exact=exact)
 
 

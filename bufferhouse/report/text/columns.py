@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable
+from bufferhouse.report.text.figures import bytes_form, printable
 
 NAME_LENGTH = 60  # characters
 
@@ -41,5 +41,5 @@ def said(value: Any, column: Column, *, exact: bool = False) -> str:
     if column.kind in ("text", "figure"):
         return printable(str(value))
     if column.kind in ("bytes", "change"):
-        return (exact_bytes if exact else human_bytes)(value, signed=column.kind == "change")
+        return bytes_form(exact=exact)(value, signed=column.kind == "change")
     return f"{value:.1%}" if column.kind == "share" else f"{value:,}"

@@ -1,6 +1,6 @@
 """Numbers and names for people."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 from itertools import islice
 
@@ -68,6 +68,14 @@ def tick_bytes(count: int) -> str:
 def exact_bytes(count: int | None, *, signed: bool = False) -> str:
     """Return bytes to the byte: 6,691,772 B, +192 B, –."""
     return "–" if count is None else f"{count:{'+' if signed and count else ''},} B"
+
+
+Bytes = Callable[..., str]  # human_bytes or exact_bytes
+
+
+def bytes_form(*, exact: bool) -> Bytes:
+    """Return what writes bytes: to the byte if they are to be `exact`, else in the largest unit."""
+    return exact_bytes if exact else human_bytes
 
 
 @lru_cache(4096)  # a page or table tells many texts again and again, in cells and beside them

@@ -7,7 +7,7 @@ from bufferhouse.errors import UsageError, counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.opening import Origin, find_programs, opened
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable
+from bufferhouse.report.text.figures import bytes_form, printable
 from bufferhouse.report.text.screen import report_text
 from bufferhouse.report.text.sections import Section, plain_json
 from bufferhouse.report.whatif.text import capacity_said
@@ -71,7 +71,7 @@ def fits_text(asked: Asked, form: str, *, exact: bool) -> str:
     if form == "json":
         about = {"chip": asked.chip, "capacity_bytes": asked.capacity_bytes, "capacity_note": _capacity_note(asked)}
         return plain_json({**about, "series": [_record(one, asked) for one in asked.series]})
-    sections = [_section(one, asked, exact_bytes if exact else human_bytes) for one in asked.series]
+    sections = [_section(one, asked, bytes_form(exact=exact)) for one in asked.series]
     if note := _capacity_note(asked):
         sections.insert(0, Section("", [note]))
     name = f"{asked.chip}, " if asked.chip else ""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, space_title
+from bufferhouse.report.text.figures import bytes_form, exact_bytes, human_bytes, printable, space_title
 from bufferhouse.report.text.screen import report_text
 from bufferhouse.report.text.sections import Section, plain_json
 from bufferhouse.report.whatif.data import Change, Savings, Subject
@@ -80,7 +80,7 @@ def savings_text(savings: Savings, form: str, *, exact: bool = False) -> str:
             {**about(subject, savings.outcome()), "edits": worths, "groups": groups, "after_edit": _edit_word(best)}
         )
     lines = [
-        f"The peak is {(exact_bytes if exact else human_bytes)(ranking.peak_bytes)} at position {ranking.position:,}."
+        f"The peak is {bytes_form(exact=exact)(ranking.peak_bytes)} at position {ranking.position:,}."
         if ranking.position is not None else "No value is alive at any moment.",
         "Worth is how far the occupied peak falls with one edit alone. The next highest moment limits it. Edits do not "
         "add up; whatif computes several together.",
