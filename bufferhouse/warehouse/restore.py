@@ -46,12 +46,7 @@ def stored_frames(con: duckdb.DuckDBPyConnection, dump_ids: list[int]) -> dict[s
             for table, order in ORDER.items()
         }
     used = pl.concat(
-        [
-            frames[table][column].drop_nulls()
-            for table, columns in SHAPE_COLUMNS.items()
-            for column in columns
-            if table in frames
-        ]
+        [frames[table][column].drop_nulls() for table, columns in SHAPE_COLUMNS.items() for column in columns]
     ).unique()
     with streamed(con, "chosen", pl.DataFrame({"shape_id": used})):
         frames["shapes"] = con.execute(

@@ -199,6 +199,5 @@ def remove_unused_shapes(warehouse: Warehouse) -> None:
         f"SELECT {column} FROM raw.{table} WHERE {column} IS NOT NULL"
         for table, columns in SHAPE_COLUMNS.items()
         for column in columns
-        if table != "shapes"
     )
     warehouse.con.execute(f"DELETE FROM {warehouse.stored('shapes')} WHERE shape_id NOT IN ({used})")

@@ -135,7 +135,7 @@ def _compare_shapes(
     if not wrong:
         return
     for table, names in SHAPE_COLUMNS.items():
-        for name in names if table != "shapes" else ():
+        for name in names:
             frame = stored[table].filter(pl.col(name).is_in(list(wrong)))
             for dump_id in frame["dump_id"].unique():
                 if dump_id in proved:
