@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from bufferhouse.errors import UsageError, did_you_mean
-from bufferhouse.models.project import Model
+from bufferhouse.models.project import Model, newest_names
 from schemas import TABLES
 from schemas.ddl import sql_type
 
@@ -118,7 +118,4 @@ def _target(column: str, models: Mapping[str, Model]) -> tuple[Model, str]:
 def _newest(table: str, models: Mapping[str, Model]) -> str:
     """Return the full name of a model: that of a mart without its layer, the newest version without one."""
     table = table if "." in table else f"marts.{table}"
-    if table in models:
-        return table
-    versions = [known for known in models if known.rpartition("_v")[0] == table]
-    return max(versions, key=lambda known: int(known.rpartition("_v")[2]), default=table)
+    return table if table in models else newest_names(models).get(table, table)
