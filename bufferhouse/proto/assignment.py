@@ -27,14 +27,6 @@ class Assignment:
     buffers: dict[int, tuple[int, int, bytes]]
     message: Any
 
-    def place(self, value_id: int) -> tuple[int, tuple[int, ...]]:
-        """Return where a value is defined: the id of the instruction, and the index in its result.
-
-        Raises:
-            ProtoError: the place is damaged.
-        """
-        return place_of(self.buffers[value_id][2])
-
 
 def place_of(data: bytes) -> tuple[int, tuple[int, ...]]:
     """Return the id of the instruction and the shape index of a `Location`.

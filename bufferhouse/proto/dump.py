@@ -39,7 +39,7 @@ def read_proto_dump(data: bytes) -> ProtoDump:
     if not hlo.hlo_module:
         raise ProtoError("a module beside the buffer assignment", "none")
     assignment = read_assignment(hlo.buffer_assignment)
-    places = {value: assignment.place(value) for value in assignment.buffers}
+    places = {value: place_of(place) for value, (_, _, place) in assignment.buffers.items()}
     module = read_module(hlo.hlo_module, {instruction for instruction, _ in places.values()})
     dump = Dump(file_layout="proto", trailing_newlines={ROLE: 0}, has_instruction_texts=True)
     dump.allocations, dump.values = assignment.allocations, assignment.slots
