@@ -16,7 +16,7 @@ from bufferhouse.warehouse.batch_catalog import CATALOG, batch_catalog, copy_in,
 from bufferhouse.warehouse.load import numbered
 from bufferhouse.warehouse.restore import ORDER, chunks, rendered
 from bufferhouse.warehouse.retention import remove_unused_shapes
-from bufferhouse.warehouse.run_names import find
+from bufferhouse.warehouse.run_names import find_all
 from bufferhouse.warehouse.warehouse import Warehouse
 from schemas import OBSERVATIONS, TABLES
 
@@ -55,7 +55,7 @@ def dumps_of(
         of_any=not runs and since is None and until is None,
         outdated_only=outdated_only,
         version=__version__,
-        runs=[find(con, name).run_id for name in runs],
+        runs=[run.run_id for run in find_all(con, runs)],
         since=_with_zone(since),
         until=_with_zone(until),
     ).fetchall()

@@ -14,7 +14,7 @@ import duckdb
 from bufferhouse.engine.sql import execute, transaction
 from bufferhouse.errors import UsageError, did_you_mean
 from bufferhouse.sources.run import NUMBERS, SOURCES, TEXTS, Run, moment_of, number_of, text_of
-from bufferhouse.warehouse.run_names import Named, check_new_name, find
+from bufferhouse.warehouse.run_names import Named, check_new_name, find, find_all
 from bufferhouse.warehouse.warehouse import Warehouse
 
 COMPLETED = "completed_at"
@@ -184,7 +184,7 @@ def complete(warehouse: Warehouse, names: Sequence[str]) -> list[str]:
 
 def _label(warehouse: Warehouse, names: Sequence[str], label: str, value: str) -> list[str]:
     with warehouse.turn(), transaction(warehouse.con):
-        runs = [find(warehouse.con, name) for name in names]  # before the label is set: a word may ask for it
+        runs = find_all(warehouse.con, names)  # before the label is set: a word may ask for it
         return [_set_facts(warehouse, run, {_LABEL + label: value}) for run in runs]
 
 
