@@ -26,7 +26,7 @@ Row = tuple[Any, ...]
 
 
 class Unstorable(ValueError):
-    """A message has a number that no table can hold."""
+    """A message has a number that no table can hold: what was expected, and what was found."""
 
 
 def rows(message: Message, place: Place, number: int) -> dict[str, list[Row]]:
@@ -47,7 +47,7 @@ def rows(message: Message, place: Place, number: int) -> dict[str, list[Row]]:
     }  # fmt: skip
     cells = (cell for of_table in found.values() for row in of_table for cell in row if isinstance(cell, int))
     if (largest := max(map(abs, cells))) > _LARGEST:
-        raise Unstorable(f"expected sizes below 2^63 bytes, found {largest}")
+        raise Unstorable("sizes below 2^63 bytes", str(largest))
     return found
 
 
