@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from bufferhouse.errors import UsageError, did_you_mean
 from bufferhouse.models.project import Model, newest_names
 from schemas import TABLES
-from schemas.ddl import sql_type
 
 
 @dataclass(slots=True)
@@ -38,7 +37,7 @@ class Lineage:
         self.models = {model.name: model for model in models}
         self.schema: dict[str, dict] = {"raw": {}}
         for table, contract in TABLES.items():
-            self.schema["raw"][table] = {name: sql_type(column) for name, column in contract.columns.items()}
+            self.schema["raw"][table] = {name: column.sql_type for name, column in contract.columns.items()}
         for name, model in self.models.items():
             layer, stem = name.split(".")
             self.schema.setdefault(layer, {})[stem] = dict.fromkeys(model.columns, "UNKNOWN")
