@@ -220,31 +220,32 @@ def discover(
         named.add(_absolute(archive))
         return waits(archive)
 
-    found = _Finding(places or Places(run_name, labels), look_inside, FoundDumps(portion))
+    finding = _Finding(places or Places(run_name, labels), look_inside, FoundDumps(portion))
+    found = finding.found
 
     def leaves_out(archive: str) -> bool:
         is_excluded = _matches([os.path.basename(archive)], exclude)
-        found.found.ignored_count += is_excluded
+        found.ignored_count += is_excluded
         return is_excluded
 
     trees = [tree for source in sources for tree in _trees(os.fspath(source), may_be_empty, noted, leaves_out)]
-    listed = partial(_listed, found=found.found, include=include, exclude=exclude, entries_of=entries_of)
+    listed = partial(_listed, found=found, include=include, exclude=exclude, entries_of=entries_of)
     # Files that are named one by one may belong together wherever they stand, and so may all that is called one run.
     is_whole = len(trees) > 1 and (
         run_name is not None or any(isinstance(tree, Directory) and tree.only is not None for tree in trees)
     )
-    found.take(_portions(listed(trees), portion, is_whole=is_whole))
+    finding.take(_portions(listed(trees), portion, is_whole=is_whole))
     # A walk may also find archives that were named.
-    archives = [path for path in found.found.archives if _absolute(path) not in named]
-    found.found.ignored_count -= len(found.found.archives) - len(archives)
-    found.found.archives = archives
-    if archives and not found.has_candidates:
-        found.found.ignored_count -= len(archives)
-        found.found.archives = []
+    archives = [path for path in found.archives if _absolute(path) not in named]
+    found.ignored_count -= len(found.archives) - len(archives)
+    found.archives = archives
+    if archives and not finding.has_candidates:
+        found.ignored_count -= len(archives)
+        found.archives = []
         inside = [tree for path in archives for tree in _trees(path, waits=waits)]
-        found.take(_portions(listed(inside), portion, is_whole=run_name is not None))
-    found.found.archives += [*sorted(found.inner_archives), *sorted(found.unread)]
-    return found.discovery()
+        finding.take(_portions(listed(inside), portion, is_whole=run_name is not None))
+    found.archives += [*sorted(finding.inner_archives), *sorted(finding.unread)]
+    return finding.discovery()
 
 
 class _Finding:
