@@ -328,17 +328,18 @@ def address_of(
             )
         return FileAddress(Path(meant(os.fspath(given))))
     catalog = given.removeprefix(PREFIX)
-    if catalog in ("", _POSTGRES) or (_OTHER.match(catalog) and not catalog.startswith(_POSTGRES)):
+    is_postgres = catalog.startswith(_POSTGRES)
+    if catalog in ("", _POSTGRES) or (_OTHER.match(catalog) and not is_postgres):
         found = catalog.split(":")[0] if catalog not in ("", _POSTGRES) else "no catalog"
         raise UsageError(f"--warehouse: expected ducklake:postgres:dbname=… host=… or ducklake:FILE, found {found}")
-    if not catalog.startswith(_POSTGRES) and os.path.isdir(meant(catalog)):
+    if not is_postgres and os.path.isdir(meant(catalog)):
         raise UsageError(f"--warehouse: expected ducklake:FILE, found the folder {catalog}; name a file in it")
     if redacted(catalog) != catalog:
         raise UsageError(
             "--warehouse: expected a catalog without a password, which $PGPASSWORD or the file $PGPASSFILE holds"
         )
     files = (data_path and meant(data_path)) or os.environ.get("BUFFERHOUSE_DATA_PATH")
-    return LakeAddress(catalog if catalog.startswith(_POSTGRES) else meant(catalog), _place(files) if files else None)
+    return LakeAddress(catalog if is_postgres else meant(catalog), _place(files) if files else None)
 
 
 def _has_bytes(file: Path) -> bool:
