@@ -65,10 +65,10 @@ def _add_allocations(dump: Dump, assignment: Assignment, module: Module, places:
         a.output_shape[place] = shape_text(module.result, with_layout=False)
 
 
-def _parameter_shape(module: Module, number: int, index: str | None) -> str:
+def _parameter_shape(module: Module, number: int, index: str) -> str:
     if number >= len(module.parameters):
         raise ProtoError(f"one of {len(module.parameters)} parameters", f"parameter {number}")
-    numbers = [int(part) for part in (index or "{}")[1:-1].split(",") if part]
+    numbers = [int(part) for part in index[1:-1].split(",") if part]
     return shape_text(part_of(module.parameters[number], numbers), with_layout=False)
 
 
