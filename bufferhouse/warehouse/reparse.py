@@ -172,7 +172,7 @@ def _derive_again(con: duckdb.DuckDBPyConnection, good: list[int], signature_ids
         )
 
 
-def rebuild(warehouse: Warehouse, dump_ids: list[int], *, progress: Callable[[int, int], None] | None = None) -> int:
+def rebuild(warehouse: Warehouse, dump_ids: list[int], *, progress: Callable[[int, int], None]) -> int:
     """Compute the rows of the incremental models anew for some dumps, a transaction for each piece; return how many."""
     con = warehouse.con
     done = 0
