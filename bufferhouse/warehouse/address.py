@@ -14,6 +14,7 @@ from bufferhouse.errors import UsageError, WarehouseError
 from bufferhouse.redaction import redacted
 
 PREFIX = "ducklake:"
+BESIDE = (".wal", ".lock", ".journal")  # how the names of files end that lie beside one of DuckDB, and belong to it
 ROOT = "lakefiles://data/"  # stands for the data path where a reader has it attached
 _POSTGRES = "postgres:"
 _OTHER = re.compile(r"[a-z]\w+:")
@@ -132,9 +133,7 @@ class FileAddress(Address):
     @property
     def files(self) -> tuple[Path, ...]:
         names = (self.file, self.published)
-        return tuple(
-            path.with_name(path.name + suffix) for path in names for suffix in ("", ".wal", ".lock", ".journal")
-        )
+        return tuple(path.with_name(path.name + suffix) for path in names for suffix in ("", *BESIDE))
 
     @property
     def size_bytes(self) -> int | None:
