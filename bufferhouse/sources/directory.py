@@ -262,6 +262,11 @@ def is_storable(size_bytes: int) -> bool:
     return 0 <= size_bytes <= _LARGEST
 
 
+def last_name(path: str) -> str:
+    """Return the name of a file by its path, which may be that of a member of an archive."""
+    return path[max(path.rfind("/"), path.rfind("!")) + 1 :]
+
+
 def split_at_archive(path: str) -> tuple[str, str | None]:
     """Return a path up to the `!` behind an archive, and what is inside; None where the path is in no archive."""
     if "!" in path and (match := _ARCHIVE_MARK.search(path)):

@@ -28,7 +28,15 @@ from bufferhouse.errors import SourceUnavailable, UsageError, counted, told
 from bufferhouse.redaction import printable
 from bufferhouse.sources import compression
 from bufferhouse.sources.compression import CompressionError, is_unread
-from bufferhouse.sources.directory import ARCHIVE_SUFFIXES, Directory, Entry, Tree, is_storable, split_at_archive
+from bufferhouse.sources.directory import (
+    ARCHIVE_SUFFIXES,
+    Directory,
+    Entry,
+    Tree,
+    is_storable,
+    last_name,
+    split_at_archive,
+)
 from bufferhouse.sources.found import HEAD, PORTION, Found, FoundDumps, FoundRun, portions_of
 from bufferhouse.sources.logs import Log, logs_of_runs
 from bufferhouse.sources.run import RUN_FILE, Places, Run, RunFault, own_names, parent_of, relative_to, root_of
@@ -324,7 +332,7 @@ class _Finding:
         if name.endswith(_FLAGS) and not entry.is_explicit:
             beside.flags[path] = entry
             return False
-        if path.endswith(RUN_FILE) and path[-len(RUN_FILE) - 1 : -len(RUN_FILE)] in ("", "/", "!"):
+        if last_name(path) == RUN_FILE:
             self.run_files.append(path)
             return False
         if is_log(name) and not ((self.look_inside or entry.is_explicit) and _begins_like_a_dump(entry)):
