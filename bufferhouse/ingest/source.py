@@ -496,7 +496,7 @@ def _leave_out_pruned(
     archives = {name: archive for name, (archive, inside) in places.items() if inside is not None}
     mtimes = {archive: _archive_mtime_ns(archive.removesuffix("!")) for archive in {*archives.values()}}
     newer = {name for name, archive in archives.items() if mtimes[archive] > since[name]}
-    newer |= {dump.run_name for dump in discovery.dumps if (dump.mtime_ns or 0) > since.get(dump.run_name, inf)}
+    newer |= {dump.run_name for dump in discovery.dumps if dump.mtime_ns > since.get(dump.run_name, inf)}
     removed = {name: moment for name, moment in since.items() if name not in newer}
     summary.pruned = Counter(dict(sorted(_take_out(discovery, removed).items())))
 

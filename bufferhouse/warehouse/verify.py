@@ -71,7 +71,7 @@ def faults_in(frames: dict[str, pl.DataFrame]) -> list[Fault]:
     work: list[tuple[Content, Mapping[str, bytes]]] = []
     for one in rendered(frames):
         if one.content is None:
-            faults[one.dump_id] = Fault(one.dump_id, one.fault or "")
+            faults[one.dump_id] = Fault(one.dump_id, one.fault)
         else:
             work.append((one.content, one.files))
     again = parse_contents(work)
