@@ -69,8 +69,7 @@ def _property(contract: Contract, name: str, column: Column) -> dict[str, Any]:
     if kind is pl.Binary:
         found["logicalTypeOptions"] = {"format": "binary"}
     if column.minimum is not None:
-        least = column.minimum
-        found["logicalTypeOptions"] = {"minimum": least if isinstance(least, int) else f"{least:%Y-%m-%dT%H:%M:%SZ}"}
+        found["logicalTypeOptions"] = {"minimum": column.minimum}
     if column.matches is not None:
         found["logicalTypeOptions"] = {"pattern": column.matches}
     if column.one_of is not None:
