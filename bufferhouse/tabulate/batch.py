@@ -36,7 +36,7 @@ SHAPE_COLUMNS = {
 class Batch:
     """Frames by table name. In a batch `shape_id` counts from 0 without gaps; a warehouse gives its own numbers."""
 
-    frames: dict[str, pl.DataFrame] = field(default_factory=dict)
+    frames: dict[str, pl.DataFrame]
 
     def with_shape_ids(self, numbers: pl.Series) -> "Batch":
         """Return the batch with `numbers[i]` in place of shape id i, in every column that holds one."""
@@ -95,8 +95,8 @@ class CompileFlags:
 
     size_bytes: int | None
     mtime_ns: int | None
-    sets: dict[int, Sequence[tuple[str, str, str]]] = field(default_factory=dict)
-    fault: str | None = None
+    sets: dict[int, Sequence[tuple[str, str, str]]]
+    fault: str | None
 
 
 @dataclass(slots=True)
