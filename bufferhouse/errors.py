@@ -6,7 +6,7 @@ And what raises them: checks of words and numbers as people give them, and the p
 import errno
 import os
 import signal
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 
@@ -107,6 +107,26 @@ def given_number(variable: str, usual: int) -> int:
         if number := whole_number(text, variable):
             return number
     raise UsageError(f"${variable}: expected a number of at least 1, found {text!r}")
+
+
+def assignments(
+    words: Iterable[str], form: str, option: str = "", is_name: Callable[[str], bool] = bool
+) -> dict[str, str]:
+    """Return the names and texts of words such as `NAME=VALUE`, which is their `form`.
+
+    Raises:
+        UsageError: a word is none, or a name is given twice; it names the `option` of the words.
+    """
+    place = f"{option}: " if option else ""
+    found: dict[str, str] = {}
+    for word in words:
+        name, sign, text = word.partition("=")
+        if not sign or not is_name(name):
+            raise UsageError(f"{place}expected {form}, found {word!r}")
+        if name in found:
+            raise UsageError(f"{place}{name} is given twice")
+        found[name] = text
+    return found
 
 
 def or_wait(error: Exception, option: str) -> str:

@@ -1,7 +1,7 @@
 """The contracts: every table of the warehouse, its columns, types, ranges, descriptions and keys, declared once.
 
-Pandera validates batches with them. The first migration, the comments in the database and the catalog of the site are
-made from them, and tests hold those mirrors to the originals.
+Pandera validates batches with them, and catalogs and contracts for other tools are made from them. The migrations say
+the same once more, in tables, views and comments, and tests hold them to that.
 """
 
 from schemas.alias_sets import ALIAS_SETS

@@ -21,6 +21,14 @@ MOMENT = pl.Datetime("us", "UTC")
 BYTES = pl.Binary
 NUMBERS = pl.List(pl.Int64)
 LABELS = TEXT  # a JSON object
+_SQL_TYPES = {
+    pl.Int64: "BIGINT",
+    pl.String: "VARCHAR",
+    pl.Boolean: "BOOLEAN",
+    pl.Binary: "BLOB",
+    pl.List: "BIGINT[]",
+    pl.Datetime: "TIMESTAMP WITH TIME ZONE",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +44,11 @@ class Column:
     minimum: int | None = None
     one_of: Sequence[str] | None = None
     matches: str | None = None
+
+    @property
+    def sql_type(self) -> str:
+        """The type of DuckDB."""
+        return _SQL_TYPES[self.dtype.base_type()]
 
     def rules(self, name: str) -> Iterator[pl.Expr]:
         """Yield an expression for each rule: whether all cells of the column of that name keep it."""

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
@@ -18,6 +18,7 @@ from bufferhouse.errors import (
     UsageError,
     WarehouseBusy,
     WarehouseError,
+    assignments,
     is_full,
     or_wait,
 )
@@ -169,22 +170,14 @@ def check_format(given: str, *known: str) -> None:
         raise UsageError(f"--format: expected {' or '.join(known)}, found {given!r}")
 
 
-def facts_of(words: Iterable[str] | None, option: str = "") -> dict[str, str]:
+def facts_of(words: Sequence[str] | None, option: str = "") -> dict[str, str]:
     """Return the facts that words K=V give.
 
     Raises:
         UsageError: a word is none, or a fact is given twice; it names the `option` of the words.
     """
-    before = f"{option}: " if option else ""
-    facts: dict[str, str] = {}
-    for word in words or ():
-        key, sign, value = word.partition("=")
-        if not sign or not key:
-            raise UsageError(f"{before}expected K=V, found {word!r}")
-        if key in facts:
-            raise UsageError(f"{before}{key} is given twice")
-        word.encode()  # in a label JSON would keep it as an escape, which DuckDB reads in no row then
-        facts[key] = value
+    facts = assignments(words or (), "K=V", option)
+    "".join(words or ()).encode()  # in a label JSON would keep it as an escape, which DuckDB reads in no row then
     return facts
 
 

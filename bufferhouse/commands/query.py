@@ -123,10 +123,7 @@ def query(
     if run is not None:
         say(f"bufferhouse: query --run {run} is now query --ask {run}; the next release takes no questions in --run")
         ask = run
-    try:
-        given = pairs(param or [])
-    except UsageError as error:
-        raise UsageError(f"--param: {error}") from None
+    given = pairs(param or [], "--param")
     needs_live_ranges = False
     if ask is not None:
         asked = question(ask)

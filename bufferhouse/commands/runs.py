@@ -112,10 +112,10 @@ def runs_rm(
     Example: bufferhouse runs rm latest:track=release --plan
     """
     from bufferhouse.warehouse.retention import planned, remove_runs
-    from bufferhouse.warehouse.run_names import find, find_whole
+    from bufferhouse.warehouse.run_names import find_all, find_whole
 
     def chosen(con: Any) -> list[tuple[int, str]]:
-        found = [(find if plan or not yes else find_whole)(con, name) for name in names]
+        found = (find_all if plan or not yes else find_whole)(con, names)
         return list(dict.fromkeys((run.run_id, run.run_name) for run in found))
 
     path = warehouse_path(warehouse, must_exist=True)
@@ -348,7 +348,7 @@ def rejects_rm(
     facts = {"rule": rule, "run": run, "older_than_days": days_of(older_than), "every": every}
     with reading(path, wait) as con:
         if run is not None and yes and not plan:
-            find_whole(con, run)
+            find_whole(con, [run])
         rows = chosen(con, reject_ids or (), **facts)
     check_can_ask(plan or yes)
     if not yes:

@@ -129,11 +129,11 @@ def gone_to(found: Elsewhere) -> str:
     """Return the cause of a value that is alive at the peak before only."""
     if found.like is None:
         return ONLY_BEFORE
-    return FREED_BEFORE if found.like.memory_space == found.value.memory_space else MOVED_OUT
+    return FREED_BEFORE if found.is_here else MOVED_OUT
 
 
 def new_from(found: Elsewhere) -> str:
     """Return the cause of a value that is alive at the peak after only."""
     if found.like is None:
         return ONLY_AFTER
-    return LIVES_TO_PEAK if found.like.memory_space == found.value.memory_space else MOVED_IN
+    return LIVES_TO_PEAK if found.is_here else MOVED_IN

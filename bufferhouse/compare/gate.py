@@ -49,9 +49,9 @@ class Verdict(NamedTuple):
     compared_count: int
     warned: Sequence[Compared]
     tight: Sequence[Compared]
-    ignored: Sequence[Compared] = ()
-    exceeded: Sequence[tuple[Compared, Accepted]] = ()
-    missing: Sequence[Compared] = ()
+    ignored: Sequence[Compared]
+    exceeded: Sequence[tuple[Compared, Accepted]]
+    missing: Sequence[Compared]
 
     @property
     def is_passed(self) -> bool:

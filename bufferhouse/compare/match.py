@@ -115,6 +115,11 @@ class Elsewhere(NamedTuple):
     like: Value | None
     tier: str | None
 
+    @property
+    def is_here(self) -> bool:
+        """Whether there is a value like it, in the same memory space."""
+        return self.like is not None and self.like.memory_space == self.value.memory_space
+
 
 @dataclass(frozen=True, slots=True)
 class Rest:

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from bufferhouse.compare.causes import Blame
-from bufferhouse.compare.match import Elsewhere
 from bufferhouse.compare.moments import Moment, moment_at
 from bufferhouse.compare.tiers import SUBSTITUTED
 from bufferhouse.compare.values import Value
@@ -37,9 +36,9 @@ def describe(
     """Return the facts about two moments; the values are those of one memory space."""
     # The values alive at one peak, as found in the other program: it is most like that peak where most of them live.
     in_before = [(pair.before, after.owned[pair.after.value_id]) for pair in found.matches]
-    in_before += [(one.like, after.owned[one.value.value_id]) for one in found.new if _is_here(one)]
+    in_before += [(one.like, after.owned[one.value.value_id]) for one in found.new if one.is_here]
     in_after = [(pair.after, before.owned[pair.before.value_id]) for pair in found.matches]
-    in_after += [(one.like, before.owned[one.value.value_id]) for one in found.gone if _is_here(one)]
+    in_after += [(one.like, before.owned[one.value.value_id]) for one in found.gone if one.is_here]
     before_like = _most_covered(in_before, before.position)
     after_like = _most_covered(in_after, after.position)
     moved = [
@@ -58,10 +57,6 @@ def describe(
         len(moved),
         len(moved) - _longest_rising(start for _, start in sorted(moved)),
     )
-
-
-def _is_here(found: Elsewhere) -> bool:
-    return found.like is not None and found.like.memory_space == found.value.memory_space
 
 
 def _most_covered(intervals: Iterable[tuple[Value, int]], otherwise: int) -> int:

@@ -11,7 +11,7 @@ from bufferhouse.compare.values import Value
 # `reshape[new_sizes=(4, 32) dimensions=None]`: older JAX printed the parameters of a primitive behind its name.
 _ATTRIBUTES = re.compile(r"\[[^/]*=[^/]*\](?=/|$)")
 _BACKWARD = re.compile(r"(?:^|/)(?:transpose\(|gradients?(?:_tape)?(?:/|$))")
-_AGAIN = re.compile(r"(?:^|/)(?:rematted_computation)(?:/|$)")
+_AGAIN = re.compile(r"(?:^|/)rematted_computation(?:/|$)")
 
 
 @lru_cache(maxsize=100_000)

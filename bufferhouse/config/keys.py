@@ -65,7 +65,7 @@ def flag(value: Any) -> bool:
 
 def duration(value: Any) -> float:
     """Return seconds: a number of them, or a number with s, m, h or d behind it."""
-    seconds = value if isinstance(value, int | float) and not isinstance(value, bool) else -1
+    seconds = value if type(value) in (int, float) else -1  # of no subclass: true is none
     if isinstance(value, str) and (match := re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([smhd])", value)):
         seconds = float(match[1]) * _UNITS[match[2]]
     if not 0 <= seconds <= _LONGEST:
@@ -113,7 +113,7 @@ def timezone(value: Any) -> str:
 
 def count(value: Any) -> int:
     """Take a whole number from 1 on."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+    if type(value) is not int or value < 1:
         raise ValueError("a whole number from 1 on")
     return value
 
@@ -122,7 +122,7 @@ def limit(value: Any) -> int | None:
     """Take a whole number from 0 on, or None for `off`."""
     if value == "off":
         return None
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+    if type(value) is not int or value < 0:
         raise ValueError("a whole number from 0 on, or off")
     return value
 
@@ -144,7 +144,7 @@ def severity(value: Any) -> str | None:
 
 def share(value: Any) -> float:
     """Take a number from 0 to 1."""
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
+    if type(value) not in (int, float) or not 0 <= value <= 1:
         raise ValueError("a number from 0 to 1")
     return float(value)
 

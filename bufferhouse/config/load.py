@@ -139,7 +139,7 @@ class _Reading:
 
     def at(self, *path: str | int) -> str:
         """Return the place of a key of the file, as `file:line:column`."""
-        return self.file.at(*path) if self.file else str(self.config.path)
+        return self.file.at(*path)
 
     def sections(self, document: Mapping[str, Any]) -> None:
         """Read every section but the sources, with defaults for missing keys."""

@@ -36,7 +36,7 @@ def _row(contract: Contract) -> dict[str, Any]:
 
 def _column(column: Column) -> dict[str, Any]:
     found = {**_TYPES[column.dtype.base_type()]}
-    if isinstance(column.minimum, int):
+    if column.minimum is not None:
         found["minimum"] = column.minimum
     if column.one_of is not None:
         found["enum"] = [*column.one_of, *([None] if column.nullable else [])]

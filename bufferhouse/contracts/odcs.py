@@ -11,7 +11,6 @@ import polars as pl
 from bufferhouse.version import __version__
 from schemas import TABLES
 from schemas.contract import Column, Contract
-from schemas.ddl import sql_type
 
 _TYPES = {
     pl.Int64: "integer",
@@ -59,7 +58,7 @@ def _property(contract: Contract, name: str, column: Column) -> dict[str, Any]:
     found: dict[str, Any] = {
         "name": name,
         "logicalType": _TYPES[kind],
-        "physicalType": sql_type(column),
+        "physicalType": column.sql_type,
         "description": column.description,
         "required": not column.nullable,
     }
@@ -70,8 +69,7 @@ def _property(contract: Contract, name: str, column: Column) -> dict[str, Any]:
     if kind is pl.Binary:
         found["logicalTypeOptions"] = {"format": "binary"}
     if column.minimum is not None:
-        least = column.minimum
-        found["logicalTypeOptions"] = {"minimum": least if isinstance(least, int) else f"{least:%Y-%m-%dT%H:%M:%SZ}"}
+        found["logicalTypeOptions"] = {"minimum": column.minimum}
     if column.matches is not None:
         found["logicalTypeOptions"] = {"pattern": column.matches}
     if column.one_of is not None:

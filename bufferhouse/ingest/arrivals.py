@@ -70,12 +70,10 @@ class Arrivals:
                 self.marked[dump.run_name] = marker.mtime_ns
             if max(part.mtime_ns for part in dump.parts.values()) <= marker.mtime_ns:
                 return None
-        if dump.content is None and self._age(dump.mtime_ns) < self.rules.settle:
-            return f"it changed less than {self.rules.settle:g} s ago"
-        if dump.module_text is not None and self._age(dump.module_text.mtime_ns) < self.rules.settle:
-            return f"its module text changed less than {self.rules.settle:g} s ago"
-        if dump.proto is not None and self._age(dump.proto.mtime_ns) < self.rules.settle:
-            return f"its proto changed less than {self.rules.settle:g} s ago"
+        own = dump if dump.content is None else None
+        for what, file in (("it", own), ("its module text", dump.module_text), ("its proto", dump.proto)):
+            if file is not None and self._age(file.mtime_ns) < self.rules.settle:
+                return f"{what} changed less than {self.rules.settle:g} s ago"
         if "proto" in dump.parts and self._is_in_grace(dump):
             return f"…{SUFFIXES['allocations']} may still come"
         if dump.content is None and len(dump.parts) > 1 and len(dump.parts) < len(SUFFIXES) and self._is_in_grace(dump):

@@ -287,8 +287,7 @@ def _rows_of(messages: Iterable[Message], place: tuple, refused: list[tuple[Refu
         try:
             own = rows(message, place, number)
         except Unstorable as error:
-            expected, _, what = str(error).removeprefix("expected ").partition(", found ")
-            refused.append((Refusal(_RULE, expected, what, message.line_number, 1, ROLE), text))
+            refused.append((Refusal(_RULE, *error.args, message.line_number, 1, ROLE), text))
             continue
         if message.faults:
             expected = "a message that is whole, with figures that fit together"

@@ -13,7 +13,7 @@ from bufferhouse.warehouse.open import reading
 from bufferhouse.warehouse.stats import moment_text, stats
 
 
-def metrics(address: Address, conf: Config | None, *, wait: float = 0.0, checks: bool = False) -> dict[str, Any]:
+def metrics(address: Address, conf: Config | None, *, wait: float, checks: bool) -> dict[str, Any]:
     """Return what `stats` does, sizes of the files, who writes, and the freshness of each source.
 
     `failing_checks` is null where no checks were run: they take as long as `bufferhouse check`. `note` says where this

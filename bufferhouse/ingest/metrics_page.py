@@ -74,7 +74,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing about requests."""
 
 
-def words_of(conf: Config, settings: Sequence[str] = ()) -> list[str]:
+def words_of(conf: Config, settings: Sequence[str]) -> list[str]:
     """Return the words by which `bufferhouse metrics` reads what a configuration serves, and what was set over it.
 
     No secret is among them: others of this machine see the words of a process, and no figure needs one.

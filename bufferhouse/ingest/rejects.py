@@ -183,15 +183,15 @@ def replay(warehouse: Warehouse, reject_ids: list[int] | None, *, progress: Call
 
 def _sighting(con: duckdb.DuckDBPyConnection, reject_id: int) -> Sighting | str:
     """Return a reject as the file it was read from, or why it still cannot be read."""
-    run_name, path, uri, size, mtime, rule, role = execute(
+    run_name, path, uri, size, mtime, rule, *kept, role = execute(
         con,
-        "SELECT u.run_name, j.relative_path, j.source_uri, j.source_size_bytes, j.source_mtime_ns, j.rule, j.role"
-        " FROM raw.rejects AS j JOIN raw.runs AS u USING (run_id) WHERE j.reject_id = $id",
+        "SELECT u.run_name, j.relative_path, j.source_uri, j.source_size_bytes, j.source_mtime_ns, j.rule, j.content,"
+        " j.sha256, j.role FROM raw.rejects AS j JOIN raw.runs AS u USING (run_id) WHERE j.reject_id = $id",
         id=reject_id,
     ).fetchone()
     if role == ROLE:
         return "it is a line of a log: an ingest of the log by a newer bufferhouse reads it again"
-    files = content(con, reject_id)
+    files = unpacked(*kept, role)
     if rule == "compression":
         if role not in ("combined", "proto"):
             return f"only its {role} file was kept, which is damaged; repair it and ingest it again"

@@ -249,16 +249,14 @@ def unknown_files(
         return discovery.dumps
     fresh = array("L")
     for portion in discovery.dumps.portions():
-        others = _not_known(warehouse, runs, portion)
-        summary.known_rejected += sum(state == _REFUSED for state, _ in others.values())
-        summary.known += len(portion) - len(others)
-        known = warehouse.known_contents(
-            {dump_id for state, dump_id in others.values() if state == _OTHER_FILES_BESIDE}
-        )
-        for number, (state, dump_id) in others.items():
-            if state == _OTHER_FILES_BESIDE:
-                discovery.dumps.know(number, Content(dump_id, known[dump_id][0], {}))
-        fresh.extend(number for number, (state, _) in others.items() if state != _REFUSED)
+        changed = _not_known(warehouse, runs, portion)
+        summary.known_rejected += sum(state == _REFUSED for state, _ in changed.values())
+        summary.known += len(portion) - len(changed)
+        same = {number: dump_id for number, (state, dump_id) in changed.items() if state == _OTHER_FILES_BESIDE}
+        known = warehouse.known_contents(set(same.values()))
+        for number, dump_id in same.items():
+            discovery.dumps.know(number, Content(dump_id, known[dump_id][0], {}))
+        fresh.extend(number for number, (state, _) in changed.items() if state != _REFUSED)
     found = discovery.dumps.only(fresh)
     summary.other_endings = _other_endings(warehouse, discovery, runs, found)
     return found
@@ -312,15 +310,14 @@ def _not_known(
 
     if not runs.keys() & {dump.run_name for dump in dumps}:
         return {dump.number: (_NEVER_SEEN, None) for dump in dumps}
-    texts = [dump.module_text for dump in dumps]
     columns = {
         "number": [dump.number for dump in dumps],
         "run_id": [run and run.run_id for run in (runs.get(dump.run_name) for dump in dumps)],
         "relative_path": [dump.relative_path for dump in dumps],
         "size_bytes": [dump.size_bytes for dump in dumps],
         "mtime_ns": [dump.mtime_ns for dump in dumps],
-        "text_size_bytes": [None if text is None else text.size_bytes for text in texts],
-        "text_mtime_ns": [None if text is None else text.mtime_ns for text in texts],
+        "text_size_bytes": [dump.module_text and dump.module_text.size_bytes for dump in dumps],
+        "text_mtime_ns": [dump.module_text and dump.module_text.mtime_ns for dump in dumps],
         "did_not_fit": [dump.did_not_fit for dump in dumps],
         "flags_size_bytes": [
             sum(one.size_bytes for one in dump.flags.values()) if dump.flags else None for dump in dumps
@@ -499,7 +496,7 @@ def _leave_out_pruned(
     archives = {name: archive for name, (archive, inside) in places.items() if inside is not None}
     mtimes = {archive: _archive_mtime_ns(archive.removesuffix("!")) for archive in {*archives.values()}}
     newer = {name for name, archive in archives.items() if mtimes[archive] > since[name]}
-    newer |= {dump.run_name for dump in discovery.dumps if (dump.mtime_ns or 0) > since.get(dump.run_name, inf)}
+    newer |= {dump.run_name for dump in discovery.dumps if dump.mtime_ns > since.get(dump.run_name, inf)}
     removed = {name: moment for name, moment in since.items() if name not in newer}
     summary.pruned = Counter(dict(sorted(_take_out(discovery, removed).items())))
 

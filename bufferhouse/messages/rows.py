@@ -11,6 +11,7 @@ import duckdb
 
 from bufferhouse.dump.identity import key_of
 from bufferhouse.engine.sql import execute
+from bufferhouse.errors import LARGEST_NUMBER
 from bufferhouse.messages.figures import Figure, bytes_shown, nominal
 from bufferhouse.messages.message import Allocation, Message, Refused, count_of, read_messages
 from bufferhouse.messages.rules import capacity_bytes, reproduce
@@ -18,7 +19,6 @@ from bufferhouse.messages.rules import capacity_bytes, reproduce
 # Tables with rows of messages, besides that of their logs.
 TABLES = ("oom_messages", "oom_figures", "oom_allocations", "oom_ranks")
 ROLE = "log"  # of the rejects of lines that are refused, and of messages that are damaged
-_LARGEST = 2**63 - 1
 
 Place = tuple[int, str, int]
 """Run, path of the log, load that stored the message."""
@@ -26,7 +26,7 @@ Row = tuple[Any, ...]
 
 
 class Unstorable(ValueError):
-    """A message has a number that no table can hold."""
+    """A message has a number that no table can hold: what was expected, and what was found."""
 
 
 def rows(message: Message, place: Place, number: int) -> dict[str, list[Row]]:
@@ -46,8 +46,8 @@ def rows(message: Message, place: Place, number: int) -> dict[str, list[Row]]:
         "oom_ranks": [(*key, i, rank) for i, rank in enumerate(message.ranks)],
     }  # fmt: skip
     cells = (cell for of_table in found.values() for row in of_table for cell in row if isinstance(cell, int))
-    if (largest := max(map(abs, cells))) > _LARGEST:
-        raise Unstorable(f"expected sizes below 2^63 bytes, found {largest}")
+    if (largest := max(map(abs, cells))) > LARGEST_NUMBER:
+        raise Unstorable("sizes below 2^63 bytes", str(largest))
     return found
 
 

@@ -120,7 +120,7 @@ def make_schemas(con: duckdb.DuckDBPyConnection) -> None:
         con.execute(f"CREATE SCHEMA IF NOT EXISTS {layer}")
 
 
-def fingerprint(directory: Path = MODELS) -> str:
+def fingerprint(directory: Path) -> str:
     """Return a hash over all model files: equal means that nothing has to be built."""
     digest = hashlib.sha256()
     for path in sorted(directory.glob("*/*.sql")):

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from bufferhouse.errors import UsageError, did_you_mean
-from bufferhouse.models.project import Model
+from bufferhouse.models.project import Model, newest_names
 from schemas import TABLES
-from schemas.ddl import sql_type
 
 
 @dataclass(slots=True)
@@ -38,7 +37,7 @@ class Lineage:
         self.models = {model.name: model for model in models}
         self.schema: dict[str, dict] = {"raw": {}}
         for table, contract in TABLES.items():
-            self.schema["raw"][table] = {name: sql_type(column) for name, column in contract.columns.items()}
+            self.schema["raw"][table] = {name: column.sql_type for name, column in contract.columns.items()}
         for name, model in self.models.items():
             layer, stem = name.split(".")
             self.schema.setdefault(layer, {})[stem] = dict.fromkeys(model.columns, "UNKNOWN")
@@ -118,7 +117,4 @@ def _target(column: str, models: Mapping[str, Model]) -> tuple[Model, str]:
 def _newest(table: str, models: Mapping[str, Model]) -> str:
     """Return the full name of a model: that of a mart without its layer, the newest version without one."""
     table = table if "." in table else f"marts.{table}"
-    if table in models:
-        return table
-    versions = [known for known in models if known.rpartition("_v")[0] == table]
-    return max(versions, key=lambda known: int(known.rpartition("_v")[2]), default=table)
+    return table if table in models else newest_names(models).get(table, table)

@@ -179,7 +179,6 @@ def qualify(models: Iterable[Model], tables: dict[str, dict[str, str]]) -> None:
     Raises:
         ModelError: an unknown table or column, with file, line and column.
     """
-    from sqlglot import exp
     from sqlglot.errors import OptimizeError
     from sqlglot.optimizer.qualify import qualify as qualified
     from sqlglot.schema import MappingSchema
@@ -194,14 +193,16 @@ def qualify(models: Iterable[Model], tables: dict[str, dict[str, str]]) -> None:
         try:
             expression = qualified(expression, schema=schema, dialect="duckdb", quote_identifiers=False)
         except OptimizeError as error:
-            line, column = _place(model, str(error), exp)
+            line, column = _place(model, str(error))
             raise ModelError(f"{model.path}:{line}:{column}: {error}") from None
         known.add(model.name)
         schema.add_table(model.name, {item.alias_or_name: "UNKNOWN" for item in expression.selects}, dialect="duckdb")
 
 
-def _place(model: Model, message: str, exp) -> tuple[int, int]:
+def _place(model: Model, message: str) -> tuple[int, int]:
     """Return the line and column of an error message, else those of the name that it quotes, else 1:1."""
+    from sqlglot import exp
+
     if stated := re.search(r"'(\w+)'.*Line: (\d+), Col: (\d+)", message):
         return int(stated[2]), int(stated[3]) - len(stated[1]) + 1
     quoted = set(re.findall(r"['\"]([A-Za-z_][\w.]*)['\"]", message)) | set(re.findall(r"\b([a-z_][\w]*)\b", message))

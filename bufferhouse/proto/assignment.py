@@ -6,9 +6,9 @@ from itertools import chain
 from typing import Any
 
 from bufferhouse.dump.columns import LARGEST_SIZE, Allocations, Values, repeated
+from bufferhouse.dump.grammar import LARGEST_INT
 from bufferhouse.proto.errors import MOST_ASSIGNMENT_BYTES, ProtoError, opened
 
-_LARGEST_NUMBER = 2**63 - 1
 _DEEPEST_INDEX = 64
 _LARGEST_COLOR = 2**31
 
@@ -26,14 +26,6 @@ class Assignment:
     slots: Values
     buffers: dict[int, tuple[int, int, bytes]]
     message: Any
-
-    def place(self, value_id: int) -> tuple[int, tuple[int, ...]]:
-        """Return where a value is defined: the id of the instruction, and the index in its result.
-
-        Raises:
-            ProtoError: the place is damaged.
-        """
-        return place_of(self.buffers[value_id][2])
 
 
 def place_of(data: bytes) -> tuple[int, tuple[int, ...]]:
@@ -77,7 +69,7 @@ def read_assignment(data: bytes) -> Assignment:
         raise ProtoError("each logical buffer once", "one of them twice")
     if buffers:
         sizes, colors, _ = zip(*buffers.values(), strict=True)
-        _check("id of a logical buffer", buffers, _LARGEST_NUMBER)
+        _check("id of a logical buffer", buffers, LARGEST_INT)
         _check("size of a logical buffer", sizes, LARGEST_SIZE)
         _check("color of a logical buffer", colors, _LARGEST_COLOR)
     return Assignment(_allocations(message), _slots(message, buffers), buffers, message)

@@ -39,7 +39,7 @@ def read_proto_dump(data: bytes) -> ProtoDump:
     if not hlo.hlo_module:
         raise ProtoError("a module beside the buffer assignment", "none")
     assignment = read_assignment(hlo.buffer_assignment)
-    places = {value: assignment.place(value) for value in assignment.buffers}
+    places = {value: place_of(place) for value, (_, _, place) in assignment.buffers.items()}
     module = read_module(hlo.hlo_module, {instruction for instruction, _ in places.values()})
     dump = Dump(file_layout="proto", trailing_newlines={ROLE: 0}, has_instruction_texts=True)
     dump.allocations, dump.values = assignment.allocations, assignment.slots
@@ -65,10 +65,10 @@ def _add_allocations(dump: Dump, assignment: Assignment, module: Module, places:
         a.output_shape[place] = shape_text(module.result, with_layout=False)
 
 
-def _parameter_shape(module: Module, number: int, index: str | None) -> str:
+def _parameter_shape(module: Module, number: int, index: str) -> str:
     if number >= len(module.parameters):
         raise ProtoError(f"one of {len(module.parameters)} parameters", f"parameter {number}")
-    numbers = [int(part) for part in (index or "{}")[1:-1].split(",") if part]
+    numbers = [int(part) for part in index[1:-1].split(",") if part]
     return shape_text(part_of(module.parameters[number], numbers), with_layout=False)
 
 

@@ -3,9 +3,8 @@
 from typing import TypeVar
 
 Message = TypeVar("Message")
-MOST_ASSIGNMENT_BYTES = (
-    32 << 20
-)  # a hostile message takes forty times its bytes; those of real programs have under 1 MB
+# A hostile message takes forty times its bytes; those of real programs have under 1 MB.
+MOST_ASSIGNMENT_BYTES = 32 << 20
 MOST_MODULE_BYTES = 128 << 20  # its instructions are opened one by one
 
 

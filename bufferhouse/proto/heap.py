@@ -47,11 +47,13 @@ def heap_events(assignment: Assignment) -> tuple[array | list, ...]:
     owners = [
         event.share_with_canonical_id if kind == _SHARE else None for event, kind in zip(events, kinds, strict=True)
     ]
-    names = _Names()
+    computations = [event.computation_name for event in events]
+    instructions = [event.instruction_name for event in events]
+    texts = {name: name.decode("utf-8", "replace") for name in {*computations, *instructions}}
     return (
         array("q", range(len(events))), array("q", numbers), array("q", places), [_KINDS[kind] for kind in kinds],
         array("q", values), owners, *_replayed(assignment.buffers, kinds, values, owners),
-        [names[event.computation_name] for event in events], [names[event.instruction_name] for event in events],
+        [texts[name] for name in computations], [texts[name] for name in instructions],
     )  # fmt: skip
 
 
@@ -83,11 +85,3 @@ def _replayed(
         sizes.append(size)
         totals.append(alive)
     return array("q", sizes), array("q", [buffers[value][1] for value in values]), array("q", totals)
-
-
-class _Names(dict):
-    """Texts by their bytes."""
-
-    def __missing__(self, name: bytes) -> str:
-        found = self[name] = name.decode("utf-8", "replace")
-        return found

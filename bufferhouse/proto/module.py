@@ -5,7 +5,7 @@ opcode, operands and metadata, in the form of HloInstruction::ToString.
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,10 +59,10 @@ def read_module(data: bytes, wanted: Collection[int]) -> Module:
     names: dict[int, str] = {}
     kept: dict[int, tuple[Any, int]] = {}
     callers: dict[int, set[str]] = {}
-    for one in _computations(message):
+    for one in _each(hlo_pb2.Computation, message.computations):
         if one.id == message.entry_computation_id:
             found.root = one.root_id
-        for instruction in _instructions(one):
+        for instruction in _each(hlo_pb2.Instruction, one.instructions):
             if instruction.id in names:
                 raise ProtoError("each instruction once", f"instruction {instruction.id} twice")
             names[instruction.id] = _name(instruction.name)
@@ -85,18 +85,8 @@ def read_module(data: bytes, wanted: Collection[int]) -> Module:
     return found
 
 
-def _computations(message: Any) -> Iterator[Any]:
-    from bufferhouse.proto import hlo_pb2
-
-    for data in message.computations:
-        yield opened(hlo_pb2.Computation, data, MOST_MODULE_BYTES)
-
-
-def _instructions(computation: Any) -> Iterator[Any]:
-    from bufferhouse.proto import hlo_pb2
-
-    for data in computation.instructions:
-        yield opened(hlo_pb2.Instruction, data, MOST_MODULE_BYTES)
+def _each(kind: Any, parts: Iterable[bytes]) -> Iterator[Any]:
+    return (opened(kind, data, MOST_MODULE_BYTES) for data in parts)
 
 
 def _name(data: bytes) -> str:

@@ -71,11 +71,9 @@ def _model(model: Model, pointer: str | None) -> str:
 
 
 def _table(contract: Any) -> str:
-    from schemas.ddl import sql_type
-
     facts = [f"A row is {contract.grain}.", f"Key: {_words(contract.key)}."]
     columns = (
-        (f"`{name}`", sql_type(column), "null" if column.nullable else "", _text(column.description))
+        (f"`{name}`", column.sql_type, "null" if column.nullable else "", _text(column.description))
         for name, column in contract.columns.items()
     )
     heads = ("column", "type", "may be", "description")

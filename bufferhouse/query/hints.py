@@ -71,9 +71,7 @@ _WITHOUT_LIVE_RANGES = """
 _LAYERS = ("marts", "staging", "intermediate", "raw", "checks", "meta")
 
 
-def explained(
-    con: duckdb.DuckDBPyConnection, error: duckdb.Error, parameters: Mapping[str, object] | None = None
-) -> str:
+def explained(con: duckdb.DuckDBPyConnection, error: duckdb.Error, parameters: Mapping[str, object] | None) -> str:
     """Return the message of an error, with suggestions for an unknown name, and for a text given as a number."""
     message = str(error).strip()
     if isinstance(error, duckdb.ConversionException) and "from source column" in message:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, assignments
 from bufferhouse.paths import replacing
 from bufferhouse.query.door import Door, types_outside_quotes
 from bufferhouse.query.format import FORMATS, answer_text, unique
@@ -22,21 +22,14 @@ ENDINGS = {".csv": "csv", ".json": "json", ".md": "markdown", ".parquet": "parqu
 _WORDS = {"null": None, "true": True, "false": False}
 
 
-def pairs(words: Sequence[str]) -> dict[str, str]:
-    """Return the names and texts of `NAME=VALUE` words.
+def pairs(words: Sequence[str], option: str = "") -> dict[str, str]:
+    """Return the names and texts of `NAME=VALUE` words, which may be those of an option.
 
     Raises:
         UsageError: a word is none, or a name is given twice.
     """
-    found: dict[str, str] = {}
-    for word in words:
-        name, sign, text = word.partition("=")
-        if not sign or not (name.isidentifier() or name.isdecimal()):  # the parameter ? is $1
-            raise UsageError(f"expected NAME=VALUE, found {word!r}")
-        if name in found:
-            raise UsageError(f"{name} is given twice")
-        found[name] = text
-    return found
+    # The parameter ? is $1.
+    return assignments(words, "NAME=VALUE", option, lambda name: name.isidentifier() or name.isdecimal())
 
 
 def values(given: Mapping[str, str]) -> dict[str, int | float | str | bool | None]:

@@ -23,7 +23,7 @@ from bufferhouse.dump.compile_flags import ORIGINS
 from bufferhouse.dump.identity import SUFFIXES, is_log, is_module_text, is_proto
 from bufferhouse.errors import SourceUnavailable, UsageError, told
 from bufferhouse.sources import compression
-from bufferhouse.sources.directory import FIRST_BYTES, Entry, is_storable, storable
+from bufferhouse.sources.directory import FIRST_BYTES, Entry, is_storable, last_name, storable
 from bufferhouse.sources.module_text import head_of
 from bufferhouse.sources.run import MOST_RUN_FILE_BYTES, RUN_FILE
 from bufferhouse.sources.spool import Place, Spool
@@ -96,7 +96,7 @@ class Archive:
                 else:
                     self.links[path] = target
                 continue
-            name = path.rsplit("/", 1)[-1].rsplit("!", 1)[-1]
+            name = last_name(path)
             self.unread.pop(path, None)
             if name == RUN_FILE:
                 self.texts[path] = self._beginning(path, member, MOST_RUN_FILE_BYTES + 1)
@@ -124,7 +124,7 @@ class Archive:
         self.links = {path: self._led_to_its_end(path, kept) for path in self.links if path not in kept}
         for path, end in self.links.items():
             target = kept.get(end)
-            if path.rpartition("/")[2].rpartition("!")[2] == RUN_FILE:
+            if last_name(path) == RUN_FILE:
                 text_bytes += len(self.texts.get(end, b""))
                 if end in self.texts and text_bytes <= _MOST_TEXT_BYTES:
                     self.texts[path] = self.texts[end]

@@ -83,7 +83,7 @@ class Bucket:
 
     def file(self) -> BinaryIO:
         """Return the one object as a file, which is fetched piece by piece."""
-        return io.BufferedReader(_RemoteFile(self._opened(), self._key(self.url)), _PIECE_BYTES)
+        return self._remote(self.url, _PIECE_BYTES)
 
     def text(self, path: str, most_bytes: int) -> bytes | None:
         """Return the first bytes of an object, None where there is none."""
@@ -127,7 +127,7 @@ class Bucket:
         """
         for entry in entries:
             try:
-                file = io.BufferedReader(_RemoteFile(self._opened(), self._key(entry.path)), _PIECE_BYTES)
+                file = self._remote(entry.path, _PIECE_BYTES)
             except UsageError as error:
                 yield entry, OSError(str(error))
                 continue
@@ -149,8 +149,11 @@ class Bucket:
             return error
 
     def _head(self, path: str) -> bytes | HeadError:
-        with io.BufferedReader(_RemoteFile(self._opened(), self._key(path), _HEAD_BYTES), _HEAD_BYTES) as file:
+        with self._remote(path, _HEAD_BYTES) as file:
             return head_of(path, file)
+
+    def _remote(self, path: str, piece_bytes: int) -> BinaryIO:
+        return io.BufferedReader(_RemoteFile(self._opened(), self._key(path), piece_bytes), piece_bytes)
 
     def _get(self, path: str) -> bytes:
         try:
@@ -187,7 +190,7 @@ def _no_glob(name: str) -> str:
 class _RemoteFile(io.RawIOBase):
     """An object as a file that can be read and sought; obstore's own gives no bytes."""
 
-    def __init__(self, store: Any, key: str, buffer_bytes: int = _PIECE_BYTES) -> None:
+    def __init__(self, store: Any, key: str, buffer_bytes: int) -> None:
         self._key = key
         self._reader = self._ask(obstore.open_reader, store, key, buffer_size=buffer_bytes)
 

@@ -9,7 +9,7 @@ from stat import S_ISDIR, S_ISLNK, S_ISREG
 from typing import BinaryIO, Protocol
 
 from bufferhouse.dump.grammar import FIRST_LINE
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import LARGEST_NUMBER, UsageError
 from bufferhouse.redaction import printable
 from bufferhouse.sources.compression import limit_bytes, plain_name, too_large
 from bufferhouse.sources.module_text import head_of
@@ -247,19 +247,21 @@ def _content(path: str, size_bytes: int) -> tuple[bytes, os.stat_result]:
         os.close(handle)
 
 
-_LARGEST = 2**63 - 1
-
-
 def storable(mtime_ns: int) -> int:
     """Return a time in nanoseconds as the warehouse can keep it: beyond the year 2262 all are the last."""
-    if -_LARGEST <= mtime_ns <= _LARGEST:
+    if -LARGEST_NUMBER <= mtime_ns <= LARGEST_NUMBER:
         return mtime_ns
-    return _LARGEST if mtime_ns > 0 else -_LARGEST
+    return LARGEST_NUMBER if mtime_ns > 0 else -LARGEST_NUMBER
 
 
 def is_storable(size_bytes: int) -> bool:
     """Return whether a size is one: what an archive says may be anything."""
-    return 0 <= size_bytes <= _LARGEST
+    return 0 <= size_bytes <= LARGEST_NUMBER
+
+
+def last_name(path: str) -> str:
+    """Return the name of a file by its path, which may be that of a member of an archive."""
+    return path[max(path.rfind("/"), path.rfind("!")) + 1 :]
 
 
 def split_at_archive(path: str) -> tuple[str, str | None]:

@@ -28,7 +28,15 @@ from bufferhouse.errors import SourceUnavailable, UsageError, counted, told
 from bufferhouse.redaction import printable
 from bufferhouse.sources import compression
 from bufferhouse.sources.compression import CompressionError, is_unread
-from bufferhouse.sources.directory import ARCHIVE_SUFFIXES, Directory, Entry, Tree, is_storable, split_at_archive
+from bufferhouse.sources.directory import (
+    ARCHIVE_SUFFIXES,
+    Directory,
+    Entry,
+    Tree,
+    is_storable,
+    last_name,
+    split_at_archive,
+)
 from bufferhouse.sources.found import HEAD, PORTION, Found, FoundDumps, FoundRun, portions_of
 from bufferhouse.sources.logs import Log, logs_of_runs
 from bufferhouse.sources.run import RUN_FILE, Places, Run, RunFault, own_names, parent_of, relative_to, root_of
@@ -220,31 +228,32 @@ def discover(
         named.add(_absolute(archive))
         return waits(archive)
 
-    found = _Finding(places or Places(run_name, labels), look_inside, FoundDumps(portion))
+    finding = _Finding(places or Places(run_name, labels), look_inside, FoundDumps(portion))
+    found = finding.found
 
     def leaves_out(archive: str) -> bool:
         is_excluded = _matches([os.path.basename(archive)], exclude)
-        found.found.ignored_count += is_excluded
+        found.ignored_count += is_excluded
         return is_excluded
 
     trees = [tree for source in sources for tree in _trees(os.fspath(source), may_be_empty, noted, leaves_out)]
-    listed = partial(_listed, found=found.found, include=include, exclude=exclude, entries_of=entries_of)
+    listed = partial(_listed, found=found, include=include, exclude=exclude, entries_of=entries_of)
     # Files that are named one by one may belong together wherever they stand, and so may all that is called one run.
     is_whole = len(trees) > 1 and (
         run_name is not None or any(isinstance(tree, Directory) and tree.only is not None for tree in trees)
     )
-    found.take(_portions(listed(trees), portion, is_whole=is_whole))
+    finding.take(_portions(listed(trees), portion, is_whole=is_whole))
     # A walk may also find archives that were named.
-    archives = [path for path in found.found.archives if _absolute(path) not in named]
-    found.found.ignored_count -= len(found.found.archives) - len(archives)
-    found.found.archives = archives
-    if archives and not found.has_candidates:
-        found.found.ignored_count -= len(archives)
-        found.found.archives = []
+    archives = [path for path in found.archives if _absolute(path) not in named]
+    found.ignored_count -= len(found.archives) - len(archives)
+    found.archives = archives
+    if archives and not finding.has_candidates:
+        found.ignored_count -= len(archives)
+        found.archives = []
         inside = [tree for path in archives for tree in _trees(path, waits=waits)]
-        found.take(_portions(listed(inside), portion, is_whole=run_name is not None))
-    found.found.archives += [*sorted(found.inner_archives), *sorted(found.unread)]
-    return found.discovery()
+        finding.take(_portions(listed(inside), portion, is_whole=run_name is not None))
+    found.archives += [*sorted(finding.inner_archives), *sorted(finding.unread)]
+    return finding.discovery()
 
 
 class _Finding:
@@ -323,7 +332,7 @@ class _Finding:
         if name.endswith(_FLAGS) and not entry.is_explicit:
             beside.flags[path] = entry
             return False
-        if path.endswith(RUN_FILE) and path[-len(RUN_FILE) - 1 : -len(RUN_FILE)] in ("", "/", "!"):
+        if last_name(path) == RUN_FILE:
             self.run_files.append(path)
             return False
         if is_log(name) and not ((self.look_inside or entry.is_explicit) and _begins_like_a_dump(entry)):

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import BinaryIO
 
 from bufferhouse.sources import compression
-from bufferhouse.sources.directory import Entry, split_at_archive
+from bufferhouse.sources.directory import Entry, last_name, split_at_archive
 from bufferhouse.sources.run import Places, parent_of, root_of
 
 TEXT = "a log as text"
@@ -76,7 +76,7 @@ def _near(path: str, roots: Mapping[str, str]) -> list[str]:
 
 def _stems(root: str) -> tuple[str, str]:
     """Return the names of a run's directory that a log beside it may begin with: `name.dump` and `name`."""
-    name = root.rpartition("/")[2].rpartition("!")[2]
+    name = last_name(root)
     return name, name.rpartition(".")[0] or name
 
 
@@ -87,7 +87,7 @@ def _is_below(path: str, folder: str) -> bool:
 def _whole(path: str) -> str:
     """Return the path of a file with that of its folder as a run remembers it."""
     folder = root_of(parent_of(path))
-    name = path.rpartition("/")[2].rpartition("!")[2]
+    name = last_name(path)
     return f"{folder}{name}" if folder.endswith(("/", "!")) else f"{folder}/{name}"
 
 

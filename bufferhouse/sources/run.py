@@ -274,7 +274,7 @@ class Places:
         place = self.places.get(key)
         if place is None:
             directory = self.only_base or self._directory(entry.tree, parent_of(entry.path), entry.base)
-            name = self.run_name or self._content(entry.tree, directory).get("run_name") or None
+            name = self.run_name or self._content(entry.tree, directory).get("run_name")
             place = self.places[key] = name, directory
         return place
 

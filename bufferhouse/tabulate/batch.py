@@ -24,11 +24,11 @@ _ONLY_AT_LOAD = {
 COLUMNS: dict[str, dict[str, Any]] = {
     table: contract.types for table, contract in TABLES.items() if table not in _ONLY_AT_LOAD and table not in DERIVED
 }
-# Columns that refer to a row of `shapes` by its number.
+# Columns of other tables that refer to a row of `shapes` by its number.
 SHAPE_COLUMNS = {
     table: names
     for table, columns in COLUMNS.items()
-    if (names := tuple(name for name in columns if name.endswith("shape_id")))
+    if table != "shapes" and (names := tuple(name for name in columns if name.endswith("shape_id")))
 }
 
 
@@ -36,12 +36,12 @@ SHAPE_COLUMNS = {
 class Batch:
     """Frames by table name. In a batch `shape_id` counts from 0 without gaps; a warehouse gives its own numbers."""
 
-    frames: dict[str, pl.DataFrame] = field(default_factory=dict)
+    frames: dict[str, pl.DataFrame]
 
     def with_shape_ids(self, numbers: pl.Series) -> "Batch":
         """Return the batch with `numbers[i]` in place of shape id i, in every column that holds one."""
         frames = dict(self.frames)
-        for table, columns in SHAPE_COLUMNS.items():
+        for table, columns in {**SHAPE_COLUMNS, "shapes": ("shape_id",)}.items():
             frames[table] = frames[table].with_columns(
                 numbers.gather(frames[table][column]).alias(column) for column in columns
             )
@@ -95,8 +95,8 @@ class CompileFlags:
 
     size_bytes: int | None
     mtime_ns: int | None
-    sets: dict[int, Sequence[tuple[str, str, str]]] = field(default_factory=dict)
-    fault: str | None = None
+    sets: dict[int, Sequence[tuple[str, str, str]]]
+    fault: str | None
 
 
 @dataclass(slots=True)
@@ -214,7 +214,7 @@ def without(batch: Batch, dump_ids: set[int]) -> Batch:
         for table, frame in batch.frames.items()
     }
     shapes = frames["shapes"]
-    others = [frames[table][name] for table, names in SHAPE_COLUMNS.items() if table != "shapes" for name in names]
+    others = [frames[table][name] for table, names in SHAPE_COLUMNS.items() for name in names]
     is_used = shapes["shape_id"].is_in(pl.concat([column.alias("shape_id") for column in others]).unique().implode())
     frames["shapes"] = shapes.filter(is_used)
     return Batch(frames).with_shape_ids(is_used.cum_sum().cast(pl.Int64) - 1)
@@ -225,12 +225,11 @@ def _owners(batch: Batch, frame: pl.DataFrame, row: int) -> Iterable[int]:
     if "dump_id" in frame.columns:
         return [frame["dump_id"][row]]
     shape_id = frame["shape_id"][row]
-    mentions = ((batch.frames[table], names) for table, names in SHAPE_COLUMNS.items() if table != "shapes")
     return {
         dump_id
-        for other, names in mentions
+        for table, names in SHAPE_COLUMNS.items()
         for name in names
-        for dump_id in other.filter(other[name] == shape_id)["dump_id"]
+        for dump_id in batch.frames[table].filter(pl.col(name) == shape_id)["dump_id"]
     }
 
 

@@ -11,6 +11,8 @@ from functools import lru_cache
 from itertools import pairwise, zip_longest
 from typing import NamedTuple, TypeVar
 
+from bufferhouse.dump.grammar import LARGEST_INT
+
 T = TypeVar("T")
 _LONGEST_REMEMBERED = 1 << 12
 
@@ -132,7 +134,7 @@ class _Scan:
             self.leaves.append((0, len(text)))
             return
         for number in LONG_INT.finditer(text):
-            if len(number[0]) > 19 or int(number[0]) > _INT64_MAX:
+            if len(number[0]) > 19 or int(number[0]) > LARGEST_INT:
                 raise _error(text, number.start(), "an integer of at most 2^63 - 1")
         position: int | None = 0
         while position is not None:
@@ -219,7 +221,6 @@ def remembered(count: int) -> Callable[[Callable[[str], T]], Callable[[str], T]]
 
 _SYNC_FLAG_MEMORY_SPACE = 2
 _POINTER_BYTES = 8
-_INT64_MAX = 2**63 - 1
 _TOO_MANY = 2**67  # elements: more than 2^63 - 1 bytes, whatever one takes
 
 # Bits one element takes where the layout prints no E(n): `primitive_util::ByteWidth` × 8. The types below
@@ -345,7 +346,7 @@ def _bytes_of(elements: int | None, bits: int | None) -> int | None:
     if elements is None or bits is None:
         return None
     size = _rounded_up(elements * bits, 8) // 8
-    return size if size <= _INT64_MAX else None
+    return size if size <= LARGEST_INT else None
 
 
 def _tiled_elements(dims: tuple[int | None, ...], match: re.Match[str]) -> int | None:

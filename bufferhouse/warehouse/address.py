@@ -14,6 +14,7 @@ from bufferhouse.errors import UsageError, WarehouseError
 from bufferhouse.redaction import redacted
 
 PREFIX = "ducklake:"
+BESIDE = (".wal", ".lock", ".journal")  # how the names of files end that lie beside one of DuckDB, and belong to it
 ROOT = "lakefiles://data/"  # stands for the data path where a reader has it attached
 _POSTGRES = "postgres:"
 _OTHER = re.compile(r"[a-z]\w+:")
@@ -132,9 +133,7 @@ class FileAddress(Address):
     @property
     def files(self) -> tuple[Path, ...]:
         names = (self.file, self.published)
-        return tuple(
-            path.with_name(path.name + suffix) for path in names for suffix in ("", ".wal", ".lock", ".journal")
-        )
+        return tuple(path.with_name(path.name + suffix) for path in names for suffix in ("", *BESIDE))
 
     @property
     def size_bytes(self) -> int | None:
@@ -328,17 +327,18 @@ def address_of(
             )
         return FileAddress(Path(meant(os.fspath(given))))
     catalog = given.removeprefix(PREFIX)
-    if catalog in ("", _POSTGRES) or (_OTHER.match(catalog) and not catalog.startswith(_POSTGRES)):
+    is_postgres = catalog.startswith(_POSTGRES)
+    if catalog in ("", _POSTGRES) or (_OTHER.match(catalog) and not is_postgres):
         found = catalog.split(":")[0] if catalog not in ("", _POSTGRES) else "no catalog"
         raise UsageError(f"--warehouse: expected ducklake:postgres:dbname=… host=… or ducklake:FILE, found {found}")
-    if not catalog.startswith(_POSTGRES) and os.path.isdir(meant(catalog)):
+    if not is_postgres and os.path.isdir(meant(catalog)):
         raise UsageError(f"--warehouse: expected ducklake:FILE, found the folder {catalog}; name a file in it")
     if redacted(catalog) != catalog:
         raise UsageError(
             "--warehouse: expected a catalog without a password, which $PGPASSWORD or the file $PGPASSFILE holds"
         )
     files = (data_path and meant(data_path)) or os.environ.get("BUFFERHOUSE_DATA_PATH")
-    return LakeAddress(catalog if catalog.startswith(_POSTGRES) else meant(catalog), _place(files) if files else None)
+    return LakeAddress(catalog if is_postgres else meant(catalog), _place(files) if files else None)
 
 
 def _has_bytes(file: Path) -> bool:

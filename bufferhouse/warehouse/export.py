@@ -24,6 +24,10 @@ _PATH_BYTES = 2000
 _DEPTH = 100
 _ENDING_BYTES = 48  # of a long name: the suffix says which file of a dump it is
 _MAIN = ("combined", "allocations", "proto")  # the role of the file that a dump is named after
+Hashes = dict[int, dict[str, str]]
+"""The SHA-256 of each file, by dump and role."""
+Places = dict[int, list[dict[str, str]]]
+"""The paths to write by dump: for each observation one path for each role."""
 
 
 @dataclass(slots=True)
@@ -79,8 +83,9 @@ def export(
             nothing was written.
     """
     done = Exported()
-    places = _places(con, chosen, done)
-    _check(con, directory, places, force=force)
+    hashes = _hashes(con, chosen)
+    places = _places(chosen, hashes, done)
+    _check(directory, places, hashes, force=force)
     proved = 0
     for frames in chunks(con, list(places)):
         for one in rendered(frames):
@@ -96,19 +101,25 @@ def export(
     return done
 
 
-def _places(con: duckdb.DuckDBPyConnection, chosen: list[tuple], done: Exported) -> dict[int, list[dict[str, str]]]:
-    """Return the paths to write by dump: for each observation one path for each role, all different."""
+def _hashes(con: duckdb.DuckDBPyConnection, chosen: list[tuple]) -> Hashes:
     with streamed(con, "exported", pl.DataFrame({"dump_id": [row[0] for row in chosen]})):
-        rows = con.execute("SELECT dump_id, role FROM raw.dump_files SEMI JOIN exported USING (dump_id)").fetchall()
-    roles: dict[int, list[str]] = {}
-    for dump_id, role in rows:
-        roles.setdefault(dump_id, []).append(role)
-    places: dict[int, list[dict[str, str]]] = {}
+        rows = con.execute(
+            "SELECT dump_id, role, sha256 FROM raw.dump_files SEMI JOIN exported USING (dump_id)"
+        ).fetchall()
+    hashes: Hashes = {}
+    for dump_id, role, sha256 in rows:
+        hashes.setdefault(dump_id, {})[role] = sha256
+    return hashes
+
+
+def _places(chosen: list[tuple], hashes: Hashes, done: Exported) -> Places:
+    """Return where each file is written, all at different paths."""
+    places: Places = {}
     taken = _Taken()
     for dump_id, run_name, relative_path in sorted(chosen, key=_first_come):
         wanted, number = f"{run_name}/{plain_name(relative_path)}", 1
         path = taken.beside(safe_path(wanted))
-        while not taken.take(named := _by_role(path, number, roles[dump_id])):
+        while not taken.take(named := _by_role(path, number, hashes[dump_id])):
             number += 1
         main = next(path for role, path in named.items() if role in _MAIN)
         if main != wanted:
@@ -123,7 +134,7 @@ def _first_come(row: tuple) -> tuple[bool, str]:
     return plain_name(path) != path or safe_path(path) != path, path
 
 
-def _by_role(path: str, number: int, roles: list[str]) -> dict[str, str]:
+def _by_role(path: str, number: int, roles: Iterable[str]) -> dict[str, str]:
     folder, _, name = path.rpartition("/")
     mark = SUFFIXES["allocations"]
     ending = "" if number == 1 else f".{number}"
@@ -207,12 +218,10 @@ def check_inside(directory: Path, folders: Iterable[str]) -> None:
             raise UsageError(f"{printable(folder)} would be written outside {directory}: a link in it leads there")
 
 
-def _check(
-    con: duckdb.DuckDBPyConnection, directory: Path, places: dict[int, list[dict[str, str]]], *, force: bool
-) -> None:
+def _check(directory: Path, places: Places, hashes: Hashes, *, force: bool) -> None:
     targets = [path for of_dump in places.values() for named in of_dump for path in named.values()]
     check_inside(directory, {os.path.dirname(path) for path in targets})
-    others = [] if force else _others(con, directory.resolve(), places)
+    others = [] if force else _others(directory.resolve(), places, hashes)
     if others:
         raise UsageError(
             f"{len(others)} of {len(targets)} files are in {directory} already with other bytes, {min(others)!r} among "
@@ -220,23 +229,15 @@ def _check(
         )
 
 
-def _others(con: duckdb.DuckDBPyConnection, root: Path, places: dict[int, list[dict[str, str]]]) -> list[str]:
+def _others(root: Path, places: Places, hashes: Hashes) -> list[str]:
     """Return the existing files with other bytes than those to write; equal ones let a stopped export continue."""
-    there = [
-        (dump_id, role, path)
+    return [
+        path
         for dump_id, of_dump in places.items()
         for named in of_dump
         for role, path in named.items()
-        if os.path.lexists(root / path)
+        if os.path.lexists(root / path) and _sha256_of(root / path) != hashes[dump_id][role]
     ]
-    if not there:
-        return []
-    with streamed(con, "there", pl.DataFrame({"dump_id": list({dump_id for dump_id, *_ in there})})):
-        rows = con.execute(
-            "SELECT dump_id, role, sha256 FROM raw.dump_files SEMI JOIN there USING (dump_id)"
-        ).fetchall()
-    hashes = {(dump_id, role): sha256 for dump_id, role, sha256 in rows}
-    return [path for dump_id, role, path in there if _sha256_of(root / path) != hashes[dump_id, role]]
 
 
 def _sha256_of(path: Path) -> str | None:

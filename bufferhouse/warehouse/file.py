@@ -174,7 +174,7 @@ class File(Warehouse):
                 f"{self.path} cannot be migrated to this version, and was not changed: {first_line(error)}"
             ) from error
 
-    def open_to_read(self, *, is_long: bool = False) -> None:
+    def open_to_read(self, *, is_long: bool) -> None:
         """Read the published copy where nothing was written since, which is in no writer's way.
 
         Else read the file itself when nobody writes, else the published copy as it is, else wait. Whoever reads for

@@ -147,16 +147,15 @@ def observe(
     """
     texts = [s.module_text for s in sightings if s.module_text is not None]
     rows = _observations(warehouse, sightings, run_ids, {run_ids[name] for name in known_runs}, load_id, signature_ids)
-    frames = {t.stack_frames_id: t.stack_frames for t in texts if t.stack_frames}
-    donations = {t.donations_id: t.donations for t in texts if t.donations}
-    flags = {key: rows for s in sightings if s.compile_flags for key, rows in s.compile_flags.sets.items()}
+    flags = [s.compile_flags for s in sightings if s.compile_flags is not None]
     agreed = [s.proto for s in sightings if s.proto is not None and not s.proto.difference]
-    events = {p.heap_events_id: p.heap_events for p in agreed if p.heap_events}
-    aliases = {p.alias_sets_id: p.alias_sets for p in agreed if p.alias_sets}
     sets = {
-        "stack_frames": frames, "donations": donations, "compile_flags": flags, "heap_events": events,
-        "alias_sets": aliases,
-    }  # fmt: skip
+        "stack_frames": {t.stack_frames_id: t.stack_frames for t in texts if t.stack_frames},
+        "donations": {t.donations_id: t.donations for t in texts if t.donations},
+        "compile_flags": {key: found for one in flags for key, found in one.sets.items()},
+        "heap_events": {p.heap_events_id: p.heap_events for p in agreed if p.heap_events},
+        "alias_sets": {p.alias_sets_id: p.alias_sets for p in agreed if p.alias_sets},
+    }
     return {
         "observations": _insert(warehouse, "observations", rows),
         **{table: _add_unseen(warehouse, table, found) for table, found in sets.items()},

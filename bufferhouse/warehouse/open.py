@@ -33,7 +33,7 @@ def writing(place: Place | None, **options: Any) -> Warehouse:
     return File(address, **options)
 
 
-def open_reader(place: Place | None = None, *, wait: float = 0.0, is_long: bool = False) -> Warehouse:
+def open_reader(place: Place | None, *, wait: float = 0.0, is_long: bool = False) -> Warehouse:
     """Return a warehouse that is open for reading, the one of this folder for None; its `con` is to be closed.
 
     Who reads for long says so, and keeps no writer out.

@@ -16,7 +16,7 @@ from bufferhouse.warehouse.batch_catalog import CATALOG, batch_catalog, copy_in,
 from bufferhouse.warehouse.load import numbered
 from bufferhouse.warehouse.restore import ORDER, chunks, rendered
 from bufferhouse.warehouse.retention import remove_unused_shapes
-from bufferhouse.warehouse.run_names import find
+from bufferhouse.warehouse.run_names import find_all
 from bufferhouse.warehouse.warehouse import Warehouse
 from schemas import OBSERVATIONS, TABLES
 
@@ -55,7 +55,7 @@ def dumps_of(
         of_any=not runs and since is None and until is None,
         outdated_only=outdated_only,
         version=__version__,
-        runs=[find(con, name).run_id for name in runs],
+        runs=[run.run_id for run in find_all(con, runs)],
         since=_with_zone(since),
         until=_with_zone(until),
     ).fetchall()
@@ -172,7 +172,7 @@ def _derive_again(con: duckdb.DuckDBPyConnection, good: list[int], signature_ids
         )
 
 
-def rebuild(warehouse: Warehouse, dump_ids: list[int], *, progress: Callable[[int, int], None] | None = None) -> int:
+def rebuild(warehouse: Warehouse, dump_ids: list[int], *, progress: Callable[[int, int], None]) -> int:
     """Compute the rows of the incremental models anew for some dumps, a transaction for each piece; return how many."""
     con = warehouse.con
     done = 0

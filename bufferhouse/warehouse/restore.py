@@ -32,8 +32,7 @@ ORDER = {
     "peak_buffers": "dump_id, ordinal",
     "protos": "dump_id",
 }
-CHUNK_DUMPS = 500
-CHUNK_BYTES = 16 << 20
+_CHUNK_DUMPS, _CHUNK_BYTES = 500, 16 << 20
 
 
 def stored_frames(con: duckdb.DuckDBPyConnection, dump_ids: list[int]) -> dict[str, pl.DataFrame]:
@@ -46,12 +45,7 @@ def stored_frames(con: duckdb.DuckDBPyConnection, dump_ids: list[int]) -> dict[s
             for table, order in ORDER.items()
         }
     used = pl.concat(
-        [
-            frames[table][column].drop_nulls()
-            for table, columns in SHAPE_COLUMNS.items()
-            for column in columns
-            if table in frames
-        ]
+        [frames[table][column].drop_nulls() for table, columns in SHAPE_COLUMNS.items() for column in columns]
     ).unique()
     with streamed(con, "chosen", pl.DataFrame({"shape_id": used})):
         frames["shapes"] = con.execute(
@@ -199,15 +193,14 @@ def chunks(
     con: duckdb.DuckDBPyConnection,
     dump_ids: list[int],
     *,
-    dump_count: int | None = None,
-    text_bytes: int | None = None,
+    dump_count: int = _CHUNK_DUMPS,
+    text_bytes: int = _CHUNK_BYTES,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[dict[str, pl.DataFrame]]:
     """Yield the stored frames of many dumps, as many at a time as can lie in memory together, or as said.
 
     `progress` hears how many of how many are done when the next are asked for.
     """
-    most_dumps, most_bytes = dump_count or CHUNK_DUMPS, text_bytes or CHUNK_BYTES
     done = 0
     with streamed(con, "chosen", pl.DataFrame({"dump_id": dump_ids}, schema={"dump_id": pl.Int64})):
         cursor = con.execute("SELECT dump_id, text_bytes FROM raw.dumps SEMI JOIN chosen USING (dump_id)")
@@ -216,7 +209,7 @@ def chunks(
     size = 0
     for dump_id in dump_ids:
         size += sizes.get(dump_id, 0)
-        if not pieces or len(pieces[-1]) == most_dumps or size > most_bytes:
+        if not pieces or len(pieces[-1]) == dump_count or size > text_bytes:
             pieces.append([])
             size = sizes.get(dump_id, 0)
         pieces[-1].append(dump_id)

@@ -70,7 +70,7 @@ def runs_to_prune(
     if keep_runs is not None:
         rows = [row for row in rows if row[3] > keep_runs]
     else:
-        limit = days_ago(older_than_days or 0)
+        limit = days_ago(older_than_days)
         rows = [row for row in rows if row[2] < limit]
     stay = kept(con)
     return [(run_id, name) for run_id, name, *_ in rows if run_id not in stay]
@@ -199,6 +199,5 @@ def remove_unused_shapes(warehouse: Warehouse) -> None:
         f"SELECT {column} FROM raw.{table} WHERE {column} IS NOT NULL"
         for table, columns in SHAPE_COLUMNS.items()
         for column in columns
-        if table != "shapes"
     )
     warehouse.con.execute(f"DELETE FROM {warehouse.stored('shapes')} WHERE shape_id NOT IN ({used})")

@@ -86,7 +86,20 @@ def find(con: duckdb.DuckDBPyConnection, word: str) -> Named:
     Raises:
         UsageError: it means none, or several. The message names candidates.
     """
-    runs = runs_of(con)
+    return find_all(con, [word])[0]
+
+
+def find_all(con: duckdb.DuckDBPyConnection, words: Sequence[str]) -> list[Named]:
+    """Return the run that each word means.
+
+    Raises:
+        UsageError: as `find`.
+    """
+    runs = runs_of(con) if words else []
+    return [_meant(runs, word) for word in words]
+
+
+def _meant(runs: Sequence[Named], word: str) -> Named:
     place, _, conditions = word.partition(":")
     if place in _PLACES:
         return _newest(runs, word, _PLACES[place], conditions)
@@ -127,18 +140,20 @@ def find_where_no_file(con: duckdb.DuckDBPyConnection, word: str) -> Named:
         raise UsageError(f"{_said(word)}: no such file or directory, and as a run: {error}") from None
 
 
-def find_whole(con: duckdb.DuckDBPyConnection, word: str) -> Named:
-    """Return the run that a word means by its place or by its whole name, since nobody confirms the choice.
+def find_whole(con: duckdb.DuckDBPyConnection, words: Sequence[str]) -> list[Named]:
+    """Return the run that each word means by its place or by its whole name, since nobody confirms the choice.
 
     Otherwise a command that removes runs would remove run_10 when it is called for run_1 a second time.
 
     Raises:
-        UsageError: it means none, or one by the beginning of its name.
+        UsageError: a word means none, or one by the beginning of its name.
     """
-    run = find(con, word)
-    if word != run.run_name and not is_place(word):
-        raise UsageError(f"--yes: expected whole names, found {_said(word)}, the beginning of {_said(run.run_name)}")
-    return run
+    runs = find_all(con, words)
+    for word, run in zip(words, runs, strict=True):
+        if word != run.run_name and not is_place(word):
+            said = f"found {_said(word)}, the beginning of {_said(run.run_name)}"
+            raise UsageError(f"--yes: expected whole names, {said}")
+    return runs
 
 
 def _newest(runs: Sequence[Named], word: str, place: int, conditions: str) -> Named:

@@ -14,7 +14,7 @@ import duckdb
 from bufferhouse.engine.sql import execute, transaction
 from bufferhouse.errors import UsageError, did_you_mean
 from bufferhouse.sources.run import NUMBERS, SOURCES, TEXTS, Run, moment_of, number_of, text_of
-from bufferhouse.warehouse.run_names import Named, check_new_name, find
+from bufferhouse.warehouse.run_names import Named, check_new_name, find, find_all, is_name
 from bufferhouse.warehouse.warehouse import Warehouse
 
 COMPLETED = "completed_at"
@@ -58,7 +58,7 @@ def rename(warehouse: Warehouse, name: str, new_name: str) -> str:
     with warehouse.alone():
         name = find(warehouse.con, name).run_name
         check_new_name(new_name)
-        if execute(warehouse.con, "SELECT 1 FROM raw.runs WHERE run_name = $name", name=new_name).fetchone():
+        if is_name(warehouse.con, new_name):
             raise UsageError(f"there is a run {new_name!r} already")
         warehouse.change_run(name, {"run_name": new_name})
         return name
@@ -184,7 +184,7 @@ def complete(warehouse: Warehouse, names: Sequence[str]) -> list[str]:
 
 def _label(warehouse: Warehouse, names: Sequence[str], label: str, value: str) -> list[str]:
     with warehouse.turn(), transaction(warehouse.con):
-        runs = [find(warehouse.con, name) for name in names]  # before the label is set: a word may ask for it
+        runs = find_all(warehouse.con, names)  # before the label is set: a word may ask for it
         return [_set_facts(warehouse, run, {_LABEL + label: value}) for run in runs]
 
 

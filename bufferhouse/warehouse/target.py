@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 
 from bufferhouse.errors import UsageError
+from bufferhouse.warehouse.address import BESIDE
 
 _MARK, _MARK_AT = b"DUCK", 8  # where DuckDB marks its files
 _OF_A_LAKE = re.compile(r"ducklake-[0-9a-f-]{36}(-delete)?\.parquet")
-_BESIDE = (".wal", ".lock", ".journal")
 
 
 def check_target(option: str, path: Path) -> None:
@@ -24,7 +24,7 @@ def check_target(option: str, path: Path) -> None:
         raise UsageError(
             f"{option} {path}: that is a database, a warehouse or the catalog of a lake; name another file"
         )
-    if path.suffix in _BESIDE and _is_database(path.with_suffix("")):
+    if path.suffix in BESIDE and _is_database(path.with_suffix("")):
         raise UsageError(f"{option} {path}: that belongs to the database {path.with_suffix('')}; name another file")
     if _OF_A_LAKE.fullmatch(path.name) or _OF_A_LAKE.fullmatch(path.resolve().name):
         raise UsageError(f"{option} {path}: that is a file of a lake; name another file")

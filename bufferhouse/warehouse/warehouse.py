@@ -96,7 +96,7 @@ class Warehouse(ABC):
         """Set `con`, and leave in `stack` what is to be done when the warehouse is closed."""
 
     @abstractmethod
-    def open_to_read(self, *, is_long: bool = False) -> None:
+    def open_to_read(self, *, is_long: bool) -> None:
         """Set `con`, which reads and does not change any more, and `note`. Who reads `is_long` keeps no writer out.
 
         Raises:

@@ -12,13 +12,10 @@ from bufferhouse.warehouse.warehouse import Warehouse
 from bufferhouse.whatif.alignment import alignment_of
 from bufferhouse.whatif.packing import pack
 from bufferhouse.whatif.slots import Slots, bodies
+from schemas import PACKINGS
 
 WORK = 40_000_000  # pairs of slots compared for one arena: some ten seconds for the largest
 _BATCH = 500  # arenas that are committed together
-_COLUMNS = {
-    "dump_id": pl.Int64, "allocation_index": pl.Int64, "alignment_bytes": pl.Int64, "lower_bound_bytes": pl.Int64,
-    "packed_bytes": pl.Int64, "packer": pl.String, "is_cut_short": pl.Boolean,
-}  # fmt: skip
 _WAITING = """
 SELECT DISTINCT s.dump_id, s.allocation_index
 FROM intermediate.slots AS s
@@ -67,7 +64,7 @@ def pack_arenas(warehouse: Warehouse, *, progress: Callable[[int, int], None] | 
     for start in range(0, len(waiting), _BATCH):
         chosen = waiting[start : start + _BATCH]
         rows = [_packed(*arena) for arena in _arenas(con, chosen)]
-        frame = pl.DataFrame(rows, schema=_COLUMNS, orient="row")
+        frame = pl.DataFrame(rows, schema=PACKINGS.types, orient="row")
         with warehouse.alone(), transaction(con), streamed(con, "packings_to_add", frame):
             # While this worker waited to be alone, another may have stored the same packing, or removed the dump.
             con.execute(
@@ -88,8 +85,8 @@ def _arenas(
     con: duckdb.DuckDBPyConnection, chosen: list[tuple[int, int]]
 ) -> Iterator[tuple[tuple[int, int], Slots, int]]:
     """Yield the key of each arena, its slots, and its alignment."""
-    names = {"dump_id": pl.Int64, "allocation_index": pl.Int64}
-    with streamed(con, "chosen", pl.DataFrame(chosen, schema=names, orient="row")):
+    keys = {name: PACKINGS.types[name] for name in PACKINGS.key}
+    with streamed(con, "chosen", pl.DataFrame(chosen, schema=keys, orient="row")):
         rows = execute(con, _SLOTS, first=chosen[0][0], last=chosen[-1][0]).fetchall()
     for key, found in groupby(rows, key=lambda row: row[:2]):
         _, _, spaces, stricts, targets, offsets, sizes, starts, ends = map(list, zip(*found, strict=True))

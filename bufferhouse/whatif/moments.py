@@ -33,12 +33,11 @@ class Moments:
         touched = set()
         for row in rows:
             touched |= {row, *(self.space.operands[row] if kind == "remat" else ())}
-            if self.space.columns["kind"][row] in ("output", "constant"):
+            if kind == "donate" or self.space.columns["kind"][row] in ("output", "constant"):
                 touched |= set(self.space.held[self.space.columns["allocation"][row]])
             if kind in ("free", "remove"):
                 touched |= self.space.tables_of(row)
             if kind == "donate":
-                touched |= set(self.space.held[self.space.columns["allocation"][row]])
                 touched |= self.space.places_for(row)
         bodies = {self.of_row[row] for row in touched if row in self.of_row}
         return self._small([at for body in sorted(bodies) for at in self.bodies[body]])

@@ -168,7 +168,7 @@ def most_at_one_instruction(plan: Plan, *, always: Collection[str] = ("parameter
     constants if allocations are counted.
     """
     slots, c = plan.slots, plan.space.columns
-    places = [at for at, row in enumerate(slots.value) if not slots.is_arena[at]]
+    places = [at for at, is_arena in enumerate(slots.is_arena) if not is_arena]
     donated = [at for at in places if c["role"][slots.value[at]] == "parameter" and _is_given_away(plan, at)]
     kept = {at for at in places if c["role"][slots.value[at]] in always} - {*donated}
     bodies = {slots.body[at] for at in kept}

@@ -11,7 +11,6 @@ from bufferhouse.contracts.files import files
 from bufferhouse.contracts.odcs import data_contract
 from bufferhouse.models.project import read
 from schemas import TABLES
-from schemas.ddl import sql_type
 from tests.command_line import call
 
 
@@ -39,7 +38,7 @@ def test_it_has_every_column_of_every_table(written):
     assert list(TABLES) == [table.name for table in contract.schema_]
     for table in contract.schema_:
         declared = TABLES[table.name]
-        expected = [(name, sql_type(column), not column.nullable) for name, column in declared.columns.items()]
+        expected = [(name, column.sql_type, not column.nullable) for name, column in declared.columns.items()]
         assert expected == [(one.name, one.physicalType, one.required) for one in table.properties]
         keys = sorted((one for one in table.properties if one.primaryKey), key=lambda one: one.primaryKeyPosition)
         assert list(declared.key) == [one.name for one in keys]

@@ -14,7 +14,6 @@ from bufferhouse.paths import CHECKOUT
 from bufferhouse.sources.run import Run
 from schemas import TABLES
 from schemas.contract import Contract
-from schemas.ddl import comments, create_table, create_view, sql_type
 
 COLUMNS = [(table, name, column) for table, contract in TABLES.items() for name, column in contract.columns.items()]
 # Words that need quotes somewhere in SQL. `rejects.content` is the one exception, which the design itself makes.
@@ -46,7 +45,7 @@ def test_every_column_has_a_description():
 def test_names_tell_what_a_column_holds():
     """Booleans begin with is_, has_ or did_, byte counts end in _bytes, keys in _id; no name needs quotes."""
     for table, name, column in COLUMNS:
-        kind = sql_type(column)
+        kind = column.sql_type
         assert re.fullmatch(r"[a-z][a-z0-9_]*", name)
         assert (kind == "BOOLEAN") == name.startswith(("is_", "has_", "did_")), (table, name)
         assert (kind == "TIMESTAMP WITH TIME ZONE") == name.endswith("_at"), (table, name)
@@ -61,7 +60,7 @@ def test_the_same_quantity_has_the_same_type_everywhere():
     """A column name means one thing: one type wherever it stands."""
     kinds: dict[str, set[str]] = {}
     for _, name, column in COLUMNS:
-        kinds.setdefault(name, set()).add(sql_type(column))
+        kinds.setdefault(name, set()).add(column.sql_type)
     assert {} == {name: found for name, found in kinds.items() if len(found) > 1}
 
 
@@ -89,7 +88,12 @@ def view_sql(contract: Contract) -> str | None:
     with duckdb.connect() as con:
         con.execute("CREATE SCHEMA raw")
         for table in sorted(TABLES.values(), key=lambda table: table.query is not None):
-            con.execute(create_table(table) if table.query is None else create_view(table))
+            columns = ", ".join(f"{name} {column.sql_type}" for name, column in table.columns.items())
+            con.execute(
+                f"CREATE VIEW raw.{table.name} AS\n{table.query};"
+                if table.query
+                else f"CREATE TABLE raw.{table.name} ({columns})"
+            )
         return con.execute(f"SELECT sql FROM duckdb_views() WHERE view_name = '{contract.name}'").fetchone()[0]
 
 
@@ -98,7 +102,7 @@ def test_the_migrated_columns_are_those_of_the_contract(migrated, table):
     """Names, order, types, nullability and comments of the catalog equal the declaration; a view's may be null."""
     is_view = TABLES[table].query is not None
     expected = [
-        (name, sql_type(column), is_view or column.nullable, column.description)
+        (name, column.sql_type, is_view or column.nullable, column.description)
         for name, column in TABLES[table].columns.items()
     ]
     found = migrated.execute(
@@ -107,20 +111,6 @@ def test_the_migrated_columns_are_those_of_the_contract(migrated, table):
         [table],
     ).fetchall()
     assert expected == found
-
-
-def test_statements_made_from_a_contract_build_its_table():
-    """What schemas/ddl.py writes is SQL that DuckDB takes, comments with quotes included."""
-    with duckdb.connect() as con:
-        con.execute("CREATE SCHEMA raw")
-        for contract in TABLES.values():
-            con.execute(create_table(contract))
-            for statement in comments(contract):
-                con.execute(statement)
-        found = con.execute(
-            "SELECT table_name, column_name, comment FROM duckdb_columns() WHERE NOT internal"
-        ).fetchall()
-    assert {(table, name): column.description for table, name, column in COLUMNS} == {row[:2]: row[2] for row in found}
 
 
 def test_a_run_is_a_row_of_its_contract():

@@ -6,7 +6,6 @@ import duckdb
 import pytest
 
 from bufferhouse.dump.identity import content_of
-from bufferhouse.warehouse import restore
 from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.restore import chunks, rendered, stored_frames
 from tests.synthetic import Slot, dump_text, small_dump
@@ -75,9 +74,7 @@ def five() -> Iterator[tuple[duckdb.DuckDBPyConnection, list[int]]]:
 @pytest.mark.parametrize(
     ("dumps", "size", "expected"), [(2, 1 << 20, [2, 2, 1]), (500, 1100, [2, 2, 1]), (500, 1, [1] * 5)]
 )
-def test_chunks_are_bounded_by_number_and_bytes(five, monkeypatch, dumps, size, expected):
+def test_chunks_are_bounded_by_number_and_bytes(five, dumps, size, expected):
     """So many dumps, or so many bytes of text, whichever comes first; one at least."""
-    monkeypatch.setattr(restore, "CHUNK_DUMPS", dumps)
-    monkeypatch.setattr(restore, "CHUNK_BYTES", size)
     con, ids = five
-    assert expected == [len(frames["dumps"]) for frames in chunks(con, ids)]
+    assert expected == [len(frames["dumps"]) for frames in chunks(con, ids, dump_count=dumps, text_bytes=size)]

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import duckdb
 
@@ -21,7 +22,7 @@ from bufferhouse.sources.flags import differing, effective_flags
 from bufferhouse.warehouse.run_names import is_name
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: records are put by their keys once, for all parts of a verdict
 class Comparison(Reported):
     """Two runs, and every memory space of every program of them.
 
@@ -82,7 +83,7 @@ class Comparison(Reported):
         """The records of `compare_programs`."""
         return self.answers["compare_programs"].records
 
-    @property
+    @cached_property
     def by_key(self) -> dict[tuple, Record]:
         """The records of `compare_programs`, by the keys of `rows`."""
         return {key_of(record): record for record in self.programs}

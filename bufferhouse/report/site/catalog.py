@@ -106,10 +106,8 @@ class Catalog:
         )
 
     def _table(self, address: str, contract: Any, readers: Sequence[str]) -> Made:
-        from schemas.ddl import sql_type
-
         records = [
-            {"column": name, "type": sql_type(column), "nullable": "null" if column.nullable else "",
+            {"column": name, "type": column.sql_type, "nullable": "null" if column.nullable else "",
              "description": column.description}
             for name, column in contract.columns.items()
         ]  # fmt: skip

@@ -139,8 +139,8 @@ def make_lake(address: LakeAddress, *, wait: float = 0.0) -> None:
             f"there is no lake at {address}; to make one, say where its files go: --data-path FOLDER or "
             "s3://BUCKET/PREFIX, or $BUFFERHOUSE_DATA_PATH"
         )
-    if not address.is_postgres and not Path(address.catalog).absolute().parent.is_dir():
-        raise UsageError(f"the folder of the lake's catalog does not exist: {Path(address.catalog).absolute().parent}")
+    if not address.is_postgres and not address.folder.is_dir():
+        raise UsageError(f"the folder of the lake's catalog does not exist: {address.folder}")
     data_path = data_path or f"{Path(address.catalog).absolute()}.files/"
     with extensions.connect() as con:
         _load_catalog(con, address)

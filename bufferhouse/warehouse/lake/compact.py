@@ -10,9 +10,7 @@ from bufferhouse.warehouse.lake.attach import LAKE
 KEPT_SECONDS = 86400.0  # by default, how long a snapshot can be read, and how long a load may take
 
 
-def compact(
-    con: duckdb.DuckDBPyConnection, alone: AbstractContextManager[bool], *, keep_seconds: float = KEPT_SECONDS
-) -> None:
+def compact(con: duckdb.DuckDBPyConnection, alone: AbstractContextManager[bool], *, keep_seconds: float) -> None:
     """Merge small files, drop deleted rows, and remove what no snapshot of the last `keep_seconds` needs.
 
     Loads continue meanwhile: each step is a transaction of its own, and the next call completes a stopped one. A load

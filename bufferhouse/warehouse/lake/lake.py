@@ -103,7 +103,7 @@ class Lake(Warehouse):
                 self.contents = Contents(self.con, self.claims)
             settle(self.con)
 
-    def open_to_read(self, *, is_long: bool = False) -> None:
+    def open_to_read(self, *, is_long: bool) -> None:
         """Read the newest snapshot, and go on reading it."""
         self.con = attach.open_lake(self.address, read_only=True, wait=self.wait)
         try:
