@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
@@ -25,7 +26,7 @@ from bufferhouse.errors import EXPECTED, UsageError, check_known, counted, did_y
 from bufferhouse.redaction import give, printable
 
 if TYPE_CHECKING:
-    from bufferhouse.lock.entry import Lock
+    from bufferhouse.lock.entry import Key, Lock
     from bufferhouse.report.lock.text import Links
 
 _MOST_NAMED = 5  # programs in a message
@@ -136,7 +137,7 @@ def _check_call(check: bool, update: bool, accept: list[str] | None, why: str | 
 def _write(
     file: Path,
     fresh: "Lock",
-    accepted: set[tuple[str, str, int]] | None,
+    accepted: "set[Key] | None",
     why: str,
     chip: str | None,
     *,
@@ -154,10 +155,11 @@ def _write(
         removed: set[str] = set()
         if is_anew and fresh.refused:
             # What has no dump may be a program whose dump cannot be read: its entry and its reason are not lost.
-            kept = Mendable(kept.sides)
+            kept = replace(kept, faults=[])
         elif is_anew:  # of what was there only reasons stay
             removed = {f"{key[0]} ({key[2]})" for side in kept.sides for key in side if key not in fresh.entries}
-            kept = Mendable([{key: one for key, one in side.items() if key in fresh.entries} for side in kept.sides])
+            there = [{key: one for key, one in side.items() if key in fresh.entries} for side in kept.sides]
+            kept = replace(kept, sides=there, faults=[])
         new = updated(kept, fresh, accepted, why)
         write_lock(file, new)
     before = kept.sides[0] if kept.sides else {}
@@ -288,9 +290,9 @@ def _note(found: "Lock") -> None:
         say(f"bufferhouse: {printable(note)}")
 
 
-def _accepted(accept: Sequence[str], fresh: "Lock") -> set[tuple[str, str, int]]:
+def _accepted(accept: Sequence[str], fresh: "Lock") -> "set[Key]":
     """Return the entries that words mean: all of a function, or those with a program_id."""
-    keys: set[tuple[str, str, int]] = set()
+    keys: set[Key] = set()
     known = {entry.function for entry in fresh.entries.values()}
     for word in accept:
         meant = {key for key in fresh.entries if word in (key[0], str(key[2]))}

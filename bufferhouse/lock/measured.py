@@ -11,7 +11,7 @@ from bufferhouse.compare.groups import gathered
 from bufferhouse.compare.tiers import normalized
 from bufferhouse.engine.sql import execute
 from bufferhouse.errors import counted
-from bufferhouse.lock.entry import PADDING_SITES, Entry, Lock, Site, Space, grouped
+from bufferhouse.lock.entry import PADDING_SITES, Entry, Key, Lock, Site, Space, grouped
 from bufferhouse.lock.places import Checkout
 from bufferhouse.query.statements import Record, ask
 from bufferhouse.sources.flags import effective_flags
@@ -41,7 +41,7 @@ def measured(
     programs = ask(con, "lock_programs", run_ids=run_ids).records
     spaces = _spaces(con, sorted({row["dump_id"] for row in programs}), checkout)
     options = _options(con, run_ids, programs)
-    found: dict[tuple[str, str, int], list[tuple[Record, Entry]]] = {}
+    found: dict[Key, list[tuple[Record, Entry]]] = {}
     for row in programs:
         entry = _entry(row, spaces.get(row["dump_id"], []), options.get((row["run_id"], row["relative_path"])), chip)
         found.setdefault(entry.key, []).append((row, entry))

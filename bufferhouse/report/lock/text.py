@@ -12,7 +12,7 @@ from bufferhouse.config.threshold import RELEVANT, Threshold
 from bufferhouse.errors import counted
 from bufferhouse.lock.check import DONATION_LOST, Held, Judged, Moved, changed_builds
 from bufferhouse.lock.entry import Site
-from bufferhouse.lock.file import chip_option, file_option
+from bufferhouse.lock.file import same_options
 from bufferhouse.query.statements import Answer, Record
 from bufferhouse.redaction import shell_word
 from bufferhouse.report.compare.data import Comparison
@@ -124,7 +124,7 @@ def lock_text(
     of all dumps: an update without it would make entries of another chip.
     """
     # The options by which a copied command means the same file and chip.
-    again = file_option(name) + chip_option(chip)
+    again = same_options(name, chip)
     comparison = _comparison(held, name, links)
     if form == "json":
         return plain_json(lock_object(held, judged, limit, comparison, name))
