@@ -173,7 +173,7 @@ def _asked(path: Any, wait: float) -> Iterator[Any]:
 def _explained(asked: "Asked", points: "Points", step: "Step", path: Any, wait: float) -> Any:
     """Return the bisection with what explains its step."""
     from bufferhouse.messages.join import dumps
-    from bufferhouse.messages.message import Refused, once, read_messages
+    from bufferhouse.messages.message import Refused, read_messages
     from bufferhouse.oom.finding import explain
     from bufferhouse.report.bisect.text import Bisected
     from bufferhouse.report.compare.data import comparison_of
@@ -191,7 +191,7 @@ def _explained(asked: "Asked", points: "Points", step: "Step", path: Any, wait: 
                     {**one, "source_uri": f"{one['relative_path']} of run {after.run_name}"}
                     for one in (dumps(con, after.run_name) if after.run_name else [])
                 ]
-                findings = explain(con, once(messages), candidates)
+                findings = explain(con, messages, candidates)
             elif before.program_id is not None:
                 program_ids = list({before.program_id, after.program_id})
                 comparison = comparison_of(

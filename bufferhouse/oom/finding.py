@@ -7,7 +7,7 @@ import duckdb
 
 from bufferhouse.messages import join, rules
 from bufferhouse.messages.figures import nominal
-from bufferhouse.messages.message import DONATION, HOST, REPORTED, Message
+from bufferhouse.messages.message import DONATION, HOST, REPORTED, Message, once
 from bufferhouse.messages.rules import Reproduced
 from bufferhouse.query.statements import Record, ask
 from bufferhouse.whatif.moments import Moments
@@ -81,12 +81,12 @@ def explain(
 ) -> list[Finding]:
     """Return a finding for each message; `candidates` are the dumps (`join.dumps`) that it may be about.
 
-    `has_unread` is whether there are dumps besides, which could not be read.
+    Messages that say the same have one. `has_unread` is whether there are dumps besides, which could not be read.
 
     Warnings of donations are about no failure: marts.donation_warnings has them.
     """
     findings = []
-    for message in messages:
+    for message in once(messages):
         if message.dialect == DONATION:
             continue
         joined = join.join(con, message, candidates, has_unread=has_unread)
