@@ -15,7 +15,6 @@ from bufferhouse.whatif.space import read_space
 
 _PARTS = {"arguments": "parameters", "outputs": "outputs", "temporaries": "temporaries"}
 VALUES = 10  # that a finding names
-_DEFAULT = ("hbm", None)  # memory space 0; of VMEM and SMEM a dump does not hold what a kernel takes while it runs
 
 
 @dataclass(slots=True)
@@ -94,7 +93,7 @@ def explain(
         finding.dump, finding.reason, finding.several = joined.dump, joined.reason, joined.several
         findings.append(finding)
     # The sum of what a kernel takes is that of the message alone, and tells no dump.
-    summed = [one for one in findings if one.dump and one.message.dialect in join.SUMS]
+    summed = [one for one in findings if one.dump and one.message.dialect in rules.SUMS]
     taken = {one.dump["dump_id"] for one in summed if rules.is_explained(one.figures)}
     for finding in findings:
         message, dump = finding.message, finding.dump
@@ -159,7 +158,7 @@ def _take_apart(con: duckdb.DuckDBPyConnection, finding: Finding) -> None:
     dump_id, parts = finding.dump["dump_id"], finding.dump
     if not finding.message.is_failure or finding.message.memory_space == HOST:
         return
-    if finding.message.memory_space not in _DEFAULT:
+    if not finding.message.is_of_default_space:
         finding.values, finding.value_count = _listed(con, finding.message, dump_id)
         return
     at_peak = ask(con, "oom_values", dump_id=dump_id, memory_space=0).records

@@ -7,6 +7,7 @@ from bufferhouse.errors import counted
 from bufferhouse.messages.figures import printed as size_text
 from bufferhouse.messages.figures import shows
 from bufferhouse.messages.message import HOST, Refused
+from bufferhouse.messages.rules import NOT_COUNTED
 from bufferhouse.oom.finding import Finding, record
 from bufferhouse.query.statements import Record
 from bufferhouse.report.text.columns import Column
@@ -261,14 +262,14 @@ def _figures(finding: Finding) -> list[Record]:
             "rule": one.rule or "as printed",
         }
         for one in finding.figures
-        if (one.is_reproduced or (finding.dump is None and one.found_bytes is None)) and one.rule != "not counted"
+        if (one.is_reproduced or (finding.dump is None and one.found_bytes is None)) and one.rule != NOT_COUNTED
     ]
 
 
 def _values_section(finding: Finding) -> Section:
     """Return the values at the peak, or the allocations that the message lists where no dump has them."""
     shown_count = len(finding.values)
-    if finding.message.memory_space not in ("hbm", None):
+    if not finding.message.is_of_default_space:
         about = "A buffer assignment does not show what a kernel takes while it runs; the message lists it."
         if finding.value_count > shown_count:
             about = f"{about} Of its {finding.value_count:,} allocations the first {shown_count} are shown."
