@@ -116,7 +116,8 @@ def _name(side: Record) -> str:
 
 def totals_section(comparison: Comparison, *, exact: bool) -> list[Section]:
     """Return how many programs of each memory space changed, and the bytes of those in both runs; none without any."""
-    if not comparison.totals:
+    totals = comparison.totals
+    if not totals:
         return []
     lines = [
         f"Metric: {METRIC_NAMES[comparison.metric]}. Programs are matched by name and entry signature; bytes are sums "
@@ -126,21 +127,22 @@ def totals_section(comparison: Comparison, *, exact: bool) -> list[Section]:
     places = {(row["platform"], row["memory_space"], row["program_id"]) for row in comparison.programs}
     if len(places) < len(comparison.programs):
         lines.append("A program with several different dumps in a run counts once for each pair of dumps.")
-    joined = any(total[f"{change}_count"] for total in comparison.totals for change in CHANGES)
+    joined = any(total[f"{change}_count"] for total in totals for change in CHANGES)
     if joined:
         lines.append(
             "Reshaped programs have another signature, renamed ones another name; they are no part of these bytes."
         )
     columns = [*_TOTALS[:6], *_JOINED, *_TOTALS[6:]] if joined else _TOTALS
-    return [Section("Programs: changed, unchanged, new, gone", lines, columns, comparison.totals, "totals")]
+    return [Section("Programs: changed, unchanged, new, gone", lines, columns, totals, "totals")]
 
 
 def status_sections(comparison: Comparison, *, exact: bool) -> list[Section]:
     """Return the programs of each status but unchanged, in each memory space."""
+    totals = comparison.totals
     return [
         _status_section(comparison, space, status, exact)
         for status in _PARTS
-        for space in comparison.totals
+        for space in totals
         if space[f"{status.replace(' ', '_')}_count"]
     ]
 
