@@ -13,7 +13,15 @@ from bufferhouse.report.compare.flags import flag_section
 from bufferhouse.report.compare.joined import with_guesses
 from bufferhouse.report.compare.records import KEY, exactly, key_of
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import bytes_form, printable, some_of, space_heading, space_key, space_title
+from bufferhouse.report.text.figures import (
+    bytes_form,
+    compiler_said,
+    printable,
+    some_of,
+    space_heading,
+    space_key,
+    space_title,
+)
 from bufferhouse.report.text.sections import Section
 
 _SHOWN = 15  # rows of a table on a terminal and in Markdown
@@ -198,8 +206,7 @@ def _capacity_lines(comparison: Comparison, shown: Callable[[int], str]) -> list
 
 
 def _run(side: Record) -> str:
-    compiler = " ".join(filter(None, (side["compiler"], side["compiler_version"])))
-    facts = (compiler, side["platform"], side["device_kind"], side["track"])
+    facts = (compiler_said(side), side["platform"], side["device_kind"], side["track"])
     words = [_name(side), *(printable(word, 80) for word in dict.fromkeys(filter(None, facts)))]
     rejects = f", {counted(side['reject_count'], 'reject')}" if side["reject_count"] else ""
     started = f"started {side['started_at']:%Y-%m-%d %H:%M} UTC"
