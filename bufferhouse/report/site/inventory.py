@@ -44,6 +44,11 @@ class Point(NamedTuple):
         return self[:6]
 
     @property
+    def series(self) -> tuple:
+        """The series: a program as one kind of device runs it, in one memory space."""
+        return self[:7]
+
+    @property
     def compiled(self) -> tuple:
         """The program of a run: run, program, compile target and platform."""
         return self.run_id, self.program_id, self.compile_target, self.platform
@@ -159,12 +164,11 @@ class Inventory:
 
     @cached_property
     def newest(self) -> dict[tuple, Point]:
-        """The newest point of each series, by series and memory space."""
+        """The newest point of each series."""
         found: dict[tuple, Point] = {}
         for point in self.points:
-            key = (*point.place, point.memory_space)
-            if key not in found or point.run_number > found[key].run_number:
-                found[key] = point
+            if point.series not in found or point.run_number > found[point.series].run_number:
+                found[point.series] = point
         return found
 
     @cached_property
@@ -180,9 +184,7 @@ class Inventory:
         pairs |= {
             (before.run_id, after.run_id)
             for before, after in pairwise(self.points)
-            if before.place == after.place
-            and before.memory_space == after.memory_space
-            and _moving(before) != _moving(after)
+            if before.series == after.series and _moving(before) != _moving(after)
         }
         return self._by_address(pairs | self.returns)
 
