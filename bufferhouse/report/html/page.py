@@ -131,8 +131,7 @@ def fragment(template: str, **values: object) -> str:
 @cache
 def waiting_page(root: str) -> str:
     """Return a page that says that a page of a site is being made; `root` leads to the root of the site."""
-    policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-    return _environment().get_template("waiting.html").render(policy=Markup(policy), root=root)
+    return _environment().get_template("waiting.html").render(policy=Markup(_policy(())), root=root)
 
 
 class Below:

@@ -147,9 +147,9 @@ class Programs:
 
     def _with_sources(self, answers: dict[str, Answer], git_revision: str | None) -> dict[str, Answer]:
         """Return the answers with the addresses of source lines, if `report.source_url` is configured."""
-        link = source_links(self._source_url, git_revision)
         if not self._source_url:
             return answers
+        link = source_links(self._source_url, git_revision)
         drawn, peak = answers["program_map"], answers["program_peak"]
         file, line = drawn.columns.index("source_file"), drawn.columns.index("source_line")
         of_value = {row[0]: link(row[file], row[line]) for row in drawn.rows}

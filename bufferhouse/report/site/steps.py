@@ -50,7 +50,7 @@ class Steps:
         self._steps = inventory.steps | inventory.past_steps
         self.wanted = {address: self._shows(step) for address, step in self._steps.items()}
         for address, shown in self.wanted.items():
-            if manifest.pages.get(address, ("",))[0] == shown and not self._read(target, address):
+            if manifest.shown(address) == shown and not self._read(target, address):
                 del manifest.pages[address]
 
     def movers(self, address: str) -> list[Record]:
@@ -132,9 +132,9 @@ class Steps:
         return Answer.of(rows)
 
     def _with_sources(self, step: Step, comparison: Comparison) -> Answer:
-        link = source_links(self._source_url, step.after["git_revision"])
         if not self._source_url:
             return comparison.answers["compare_causes"]
+        link = source_links(self._source_url, step.after["git_revision"])
         return Answer.of([{**row, "source_link": link(*place_of(row["source"]))} for row in comparison.causes])
 
 

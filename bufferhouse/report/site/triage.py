@@ -113,7 +113,7 @@ class Triage:
             if one.address in self.upgrades:
                 listed.append(_summary(one, movers))
             shown = fingerprint(code(), one.title, movers, _others(self._steps, one), one.address in self._past)
-            if one.address in addresses and self._manifest.pages.get(one.address, ("",))[0] != shown:
+            if one.address in addresses and self._manifest.shown(one.address) != shown:
                 self.wanted[one.address] = shown
                 yield self._page(one, movers)
         lines = [
