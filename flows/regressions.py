@@ -173,9 +173,8 @@ def regressions(
     """
     started = time.monotonic()
     try:
-        conf, found_at = callers.chosen(config, settings, warehouse, accept=accept)
+        conf, found_at, wait = callers.chosen(config, settings, warehouse, wait_seconds, accept=accept)
         path = str(found_at)
-        wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
         wanted = conf["regressions"]
         threshold = parse_threshold(limit or wanted["limit"])
         mode = reshaped or wanted["reshaped"]

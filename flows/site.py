@@ -82,11 +82,10 @@ def brought_up_to_date(
     """Run the flow; `key` begins the names of its artifacts, and the link leads to the page `shown`."""
     started, moment, place = time.monotonic(), datetime.now(UTC), ""
     try:
-        conf, path = callers.chosen(config, settings, warehouse, target=target, url=url)
+        conf, path, wait = callers.chosen(config, settings, warehouse, wait_seconds, target=target, url=url)
         configured = conf["report"]["target"]
         given = callers.place(conf, target) if target else configured and conf.place(configured)
         place = given or str(path.folder / "reports")
-        wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
         built = build(str(path), place, Held(conf), wait)
         names = {shown: _place(place, shown)}
         fleet = None
