@@ -221,8 +221,7 @@ def _check(
     from bufferhouse.report.writing import write_page
 
     check_format(output_format, "table", "markdown", "json", "github")
-    if metric not in METRICS:
-        raise UsageError(f"--metric: expected {' or '.join(METRICS)}, found {metric!r}{did_you_mean(metric, METRICS)}")
+    check_known("--metric", metric, METRICS)
     check_known("--reshaped", reshaped, RESHAPED_MODES)
     limit = parse_threshold(fail_over, "--fail-over") if fail_over is not None else ANY_GROWTH
     kept = read_lock(file, chip)

@@ -18,6 +18,7 @@ from bufferhouse.errors import (
     UsageError,
     WarehouseBusy,
     WarehouseError,
+    check_known,
     is_full,
     or_wait,
 )
@@ -165,8 +166,7 @@ def warehouse_path(given: Address | None, *, must_exist: bool = False, data_path
 
 def check_format(given: str, *known: str) -> None:
     """Raise a UsageError for a --format that the verb does not have."""
-    if given not in known:
-        raise UsageError(f"--format: expected {' or '.join(known)}, found {given!r}")
+    check_known("--format", given, known)
 
 
 def facts_of(words: Iterable[str] | None, option: str = "") -> dict[str, str]:
