@@ -221,6 +221,16 @@ class Inventory:
         """The address of the page of each step, by its run_ids."""
         return {step.key: address for address, step in (self.steps | self.past_steps).items()}
 
+    @cached_property
+    def step_before(self) -> dict[RunId, tuple[str, str]]:
+        """The name of the run before each run, and the address of their comparison, if anything moved."""
+        return {
+            after["run_id"]: (before["run_name"], step)
+            for runs in self.tracks.values()
+            for before, after in pairwise(runs)
+            if (step := self.step_of.get((before["run_id"], after["run_id"])))
+        }
+
     def is_first(self, mover: Record, run: Record) -> bool:
         """Return whether no run before `run`, of its track and device, has the program of a mover for its target."""
         return min(self._orders(mover, mover["program_id"], run), default=run["run_order"]) >= run["run_order"]
