@@ -169,11 +169,8 @@ class Timeline {
       ["size_bytes", "slot", "bytes"], ["start_position", "from", "count"], ["end_position", "to", "count"],
     ].map(([column, heading, kind, limit]) =>
       ({ column, heading, kind, limit, ...(column === "source" && { link: "source_link", root: "" }) }));
-    const table = element("table", { id: `alive-${this.space}`, ariaLabel: this.heading.textContent });
-    table.append(element("thead", {}, element("tr", {}, ...columns.map(({ heading, kind }) =>
-      element("th", { scope: "col", className: kind === "text" ? "text" : "" }, heading)))), element("tbody"));
-    const wide = element("div", { className: "wide", tabIndex: 0, role: "region", ariaLabel: this.heading.textContent }, table);
-    this.tableAt.replaceChildren(wide);
+    const table = emptyTable(this.heading.textContent, columns, `alive-${this.space}`);
+    this.tableAt.replaceChildren(table.parentElement);
     prepare(table, { source: "alive", where: {}, columns, hasSearch: false });
     chooseColumns(table);
     this.drawTree(shown);
