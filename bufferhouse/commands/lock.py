@@ -1,9 +1,10 @@
 """`bufferhouse lock`: what programs take, in a file that is reviewed with the code."""
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
@@ -101,11 +102,11 @@ def lock(
     Example: bufferhouse lock --check /tmp/dumps --comment comment.md
     """
     _check_call(check, update, accept, why)
+    dumps = partial(_dumps, [*(sources or []), *(source or [])], file, chip, warehouse, wait)
     if check:
         with _told_in(comment, file):
             _check(
-                file, [*(sources or []), *(source or [])], chip, warehouse, wait,
-                metric=metric, fail_over=fail_over, reshaped=reshaped, comment=comment,
+                file, dumps, chip=chip, metric=metric, fail_over=fail_over, reshaped=reshaped, comment=comment,
                 links=_links(site, source_url, file.parent), output_format=output_format, exact=exact,
             )  # fmt: skip
         return
@@ -116,7 +117,7 @@ def lock(
     }  # fmt: skip
     if given := [option for option, is_given in of_a_check.items() if is_given]:
         raise UsageError(f"{given[0]}: expected --check beside it")
-    with _dumps([*(sources or []), *(source or [])], file, chip, warehouse, wait) as (_, fresh):
+    with dumps() as (_, fresh):
         pass
     _note(fresh)
     accepted = _accepted(accept, fresh) if accept else None
@@ -198,11 +199,9 @@ def _told_in(comment: Path | None, file: Path) -> Iterator[None]:
 
 def _check(
     file: Path,
-    sources: Sequence[str],
-    chip: str | None,
-    warehouse: Any,
-    wait: float,
+    dumps: "Callable[[], AbstractContextManager[tuple[Any, Lock]]]",
     *,
+    chip: str | None,
     metric: str,
     fail_over: str | None,
     reshaped: str,
@@ -225,7 +224,7 @@ def _check(
     check_known("--reshaped", reshaped, RESHAPED_MODES)
     limit = parse_threshold(fail_over, "--fail-over") if fail_over is not None else ANY_GROWTH
     kept = read_lock(file, chip)
-    with _dumps(sources, file, chip, warehouse, wait) as (con, fresh):
+    with dumps() as (con, fresh):
         if not set(fresh.chips) & set(kept.chips):
             raise other_chip(file, kept, fresh, chip)
         outputs = output_sites(con, less_donated(kept, fresh), Checkout(file.parent))
