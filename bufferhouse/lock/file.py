@@ -49,7 +49,7 @@ _FILE = {"version": int, "chip": list, "program": list}
 _ACCEPTED = {"growth_bytes": int, "why": str}
 _MAY_LACK = {
     "padding_bytes", "op_name", "source", "occupied_peak_bytes", "layout_padding_bytes", "peak", "padding", "compiler",
-    "flags", "accepted", "chip", "program", "parameters", "outputs", "space",
+    "flags", "accepted", "parameters", "outputs", "space",
 }  # fmt: skip
 _NAMES = {int: "a whole number from 0 on", str: "a text", list: "a list", dict: "a table"}
 
@@ -370,9 +370,6 @@ class _Reading:
         self, table: Mapping[str, Any], path: tuple, chips: Mapping[str, tuple[str, str]], is_whole: bool
     ) -> Entry | None:
         if not self._table(table, _PROGRAM, path):
-            return None
-        if "chip" not in table:
-            self.fault(path, "chip", "none")
             return None
         if is_whole and table["chip"] not in chips:
             self.fault((*path, "chip"), f"a chip of the file, {' or '.join(map(repr, chips)) or 'none'}", table["chip"])
