@@ -246,8 +246,7 @@ def _embedded(answer: Answer, shares_texts: bool) -> dict[str, Any]:
 
 
 def _plain(value: Any, redact: Callable[[str], str]) -> Any:
-    kind = type(value)
-    if kind is list or kind is tuple:
+    if type(value) in (list, tuple):
         # Most of a page are rows of numbers: a call for each of their cells would take most of the time.
         return [
             one
@@ -255,8 +254,8 @@ def _plain(value: Any, redact: Callable[[str], str]) -> Any:
             else _plain(one, redact)
             for one in value
         ]
-    if kind is str:
-        return redact(value)
+    if isinstance(value, str):
+        return redact(str(value))
     if value is None or isinstance(value, float | bool):
         return value
     if isinstance(value, int):
@@ -265,8 +264,6 @@ def _plain(value: Any, redact: Callable[[str], str]) -> Any:
         return {key: _plain(item, redact) for key, item in value.items()}
     if isinstance(value, datetime | date):
         return value.isoformat()
-    if isinstance(value, str):
-        return redact(str(value))
     return [_plain(item, redact) for item in value]
 
 
