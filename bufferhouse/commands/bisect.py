@@ -123,6 +123,7 @@ def _names(
 ) -> list[str]:
     """Return the points, the good one first."""
     from bufferhouse.bisect.environments import releases_between
+    from bufferhouse.bisect.search import between
 
     if flags:
         if good or bad or releases:
@@ -132,8 +133,7 @@ def _names(
         ends = [one for one in (good, bad) if one is not None]
         if missing := [one for one in ends if one not in releases]:
             raise UsageError(f"expected --good and --bad among the releases, found {missing[0]!r}")
-        first, last = (releases.index(one) if one else at for one, at in ((good, 0), (bad, len(releases) - 1)))
-        found = releases[first : last + 1] if first <= last else releases[last : first + 1][::-1]
+        found = between(releases, good or releases[0], bad or releases[-1])
     elif good and bad:
         found = releases_between(package, good, bad)
     else:
