@@ -100,11 +100,7 @@ def _row(series: Series, space: Space) -> Record:
 
 def _points(series: Series, runs: Sequence[Record]) -> str:
     """Return a line over all runs of the table, drawn from the lowest to the highest value of the series."""
-    points = [
-        (place, series.by_run[run["run_id"]]["reserved_bytes"])
-        for place, run in enumerate(runs)
-        if run["run_id"] in series.by_run
-    ]
+    points = [(place, value) for place, value in enumerate(series.reserved(runs)) if value is not None]
     if len(points) < 2:
         return ""
     low, high = min(value for _, value in points), max(value for _, value in points)

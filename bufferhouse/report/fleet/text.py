@@ -84,7 +84,7 @@ def _movers(space: Space, exact: bool) -> Section:
 
 
 def _row(series: Series, runs: list[Record], exact: bool) -> Record:
-    reserved = [series.by_run.get(run["run_id"], {}).get("reserved_bytes") for run in runs]
+    reserved = series.reserved(runs)
     return {
         "label": series.label,
         **{str(run["run_id"]): count for run, count in zip(runs, reserved, strict=True)},
@@ -274,7 +274,7 @@ def _trend_width(space: Space) -> int:
 
 def _trend(series: Series, runs: Sequence[Record]) -> str:
     """Return bars over all runs of a table; a bar that stands for several shows the last of them."""
-    values = [series.by_run.get(run["run_id"], {}).get("reserved_bytes") for run in runs]
+    values = series.reserved(runs)
     step = -(-len(values) // _TREND_WIDTH)
     first = len(values) % step or step  # counted from the newest run, so that it ends a bar
     groups = [values[max(end - step, 0) : end] for end in range(first, len(values) + 1, step)]
