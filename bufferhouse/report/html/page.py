@@ -83,10 +83,11 @@ def page(
             {"spec": chart.spec, "source": chart.source, "where": chart.where, "texts": chart.texts}
             for chart in below.charts
         ]
+    written = {name: Markup(json_block(block)) for name, block in blocks.items()}
     wanted = ["tables"] * ("<table" in body) + ["charts"] * bool(below.charts) + list(scripts)
     if frame:
         wanted += ["columns"] * ("<table" in body) + ["contents"] * (body.count("<h2") >= _LONG)
-        return _in_site(frame, title, body, blocks, wanted, has_charts=bool(below.charts))
+        return _in_site(frame, title, body, written, wanted, has_charts=bool(below.charts))
     running = [vega()] * bool(below.charts) + [_own(wanted)] * bool(wanted)
     return _environment().get_template("page.html").render(
         title=title,
@@ -94,7 +95,7 @@ def page(
         policy=Markup(_policy(running)),
         style=Markup(_asset("page.css")),
         body=Markup(body),
-        blocks={name: Markup(json_block(block)) for name, block in blocks.items()},
+        blocks=written,
         scripts=[Markup(script) for script in running],
         version=__version__,
         warehouse=warehouse,
@@ -104,7 +105,7 @@ def page(
 
 
 def _in_site(
-    frame: Frame, title: str, body: str, blocks: Mapping[str, Any], wanted: Sequence[str], *, has_charts: bool
+    frame: Frame, title: str, body: str, blocks: Mapping[str, Markup], wanted: Sequence[str], *, has_charts: bool
 ) -> str:
     """Return a page of a site, and leave the files that it needs with the frame."""
     files = [frame.keep("vega", "js", vega)] * has_charts
@@ -117,7 +118,7 @@ def _in_site(
         frame=frame,
         root=frame.root,
         body=Markup(body),
-        blocks={name: Markup(json_block(block)) for name, block in blocks.items()},
+        blocks=blocks,
         scripts=[*frame.scripts, *files],
         version=__version__,
     )  # fmt: skip
