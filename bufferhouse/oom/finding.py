@@ -89,9 +89,8 @@ def explain(
         if message.dialect == DONATION:
             continue
         joined = join.join(con, message, candidates, has_unread=has_unread)
-        finding = Finding(message, rules.capacity_bytes(message), rules.reproduce(message, joined.parts))
-        finding.dump, finding.reason, finding.several = joined.dump, joined.reason, joined.several
-        findings.append(finding)
+        capacity, figures = rules.capacity_bytes(message), rules.reproduce(message, joined.parts)
+        findings.append(Finding(message, capacity, figures, joined.dump, joined.reason, joined.several))
     # The sum of what a kernel takes is that of the message alone, and tells no dump.
     summed = [one for one in findings if one.dump and one.message.dialect in rules.SUMS]
     taken = {one.dump["dump_id"] for one in summed if rules.is_explained(one.figures)}

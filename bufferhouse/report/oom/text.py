@@ -286,13 +286,13 @@ def _values_section(finding: Finding) -> Section:
 
 
 def _bars_are(finding: Finding) -> list[str]:
-    lines = [
+    capacity = finding.capacity_bytes
+    lines = [f"The line | is the capacity, {human_bytes(capacity)}."] if capacity is not None else []
+    lines.append(
         "Padding and fragmentation are included in the other parts."
         if "padding" in finding.parts
         else "The dump has no live ranges: which values are alive at the peak and what is padding is not known."
-    ]
-    if finding.capacity_bytes is not None:
-        lines.insert(0, f"The line | is the capacity, {human_bytes(finding.capacity_bytes)}.")
+    )
     told = finding.message.figure("hlo_temp_fragmentation")
     own = finding.parts.get("fragmentation")
     if told and own is not None and not shows(told.printed, own):
