@@ -123,7 +123,7 @@ def lock_text(
     `name` is the lock, as messages call it. `exact` writes all bytes to the byte. `chip` is the one that the call said
     of all dumps: an update without it would make entries of another chip.
     """
-    check = _Check(held, judged, limit, name, links, exact, same_options(name, chip), _comparison(held, name, links))
+    check = _Check(held, judged, limit, name, links, exact, same_options(name, chip), _comparison(held, links))
     if form == "json":
         return plain_json(check.record())
     if form == "github":
@@ -165,18 +165,17 @@ def _shorter(section: Section, rows: int) -> Section:
     )
 
 
-def _comparison(held: Held, name: str, links: Links) -> Comparison:
+def _comparison(held: Held, links: Links) -> Comparison:
+    """Return the rows as the gate of `compare` tells them, which needs no more of a comparison."""
     sides = [
-        {"side": side, "run_name": run_name, "dump_count": len(lock.entries), "device_memory_bytes": None}
-        for side, run_name, lock in (("before", name, held.before), ("after", "dumps", held.after))
+        {"side": side, "dump_count": len(lock.entries)}
+        for side, lock in (("before", held.before), ("after", held.after))
     ]
     programs = program_records(held.rows, RELEVANT, sides)
     if links.site:
         for record in programs:
             record["program_link"] = f"{links.site.rstrip('/')}/{quote(function_address(record['program_name']))}"
-    answers = {"compare_runs": Answer.of(sides), "compare_programs": Answer.of(programs)}
-    answers["compare_causes"] = Answer.of([])
-    return Comparison("", None, held.metric, RELEVANT, held.rows, answers)
+    return Comparison("", None, held.metric, RELEVANT, held.rows, {"compare_programs": Answer.of(programs)})
 
 
 @dataclass(frozen=True, slots=True)
