@@ -19,6 +19,7 @@ from pydantic import Field
 from bufferhouse.compare.compare import Compared
 from bufferhouse.compare.gate import Accepted, Verdict, accepted_by, judge, read_accepted
 from bufferhouse.compare.pairing import RESHAPED
+from bufferhouse.compare.parts import Part
 from bufferhouse.config.threshold import METRICS, RESHAPED_MODES, Threshold, parse_threshold
 from bufferhouse.engine.sql import execute
 from bufferhouse.errors import UsageError, check_known, counted
@@ -130,13 +131,14 @@ def compare(
     """
     with opened(address_of(warehouse), wait_seconds) as (con, name, note):
         told = {"warehouse": name, "note": note, "metric": metric}
-        comparison = comparison_of(con, *run_ids, **told)
+        comparison = comparison_of(con, *map(Part, run_ids), **told)
         if len(comparison.answers["compare_runs"].records) < len(run_ids):
             raise UsageError(f"run {printable(before)} or {printable(after)} was removed before it was compared")
         before_id, after_id = run_ids
         earlier = ask(con, "earlier_runs", before_run_id=before_id, after_run_id=after_id).records
         returned = [
-            comparison_of(con, one["run_id"], after_id, program_ids=one["program_ids"], **told) for one in earlier
+            comparison_of(con, Part(one["run_id"]), Part(after_id), program_ids=one["program_ids"], **told)
+            for one in earlier
         ]
     return Held([comparison, *returned])
 

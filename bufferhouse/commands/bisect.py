@@ -172,6 +172,7 @@ def _asked(path: Any, wait: float) -> Iterator[Any]:
 
 def _explained(asked: "Asked", points: "Points", step: "Step", path: Any, wait: float) -> Any:
     """Return the bisection with what explains its step."""
+    from bufferhouse.compare.parts import Part
     from bufferhouse.messages.join import dumps
     from bufferhouse.messages.message import Refused, read_messages
     from bufferhouse.oom.finding import explain
@@ -195,7 +196,7 @@ def _explained(asked: "Asked", points: "Points", step: "Step", path: Any, wait: 
             elif before.program_id is not None:
                 program_ids = list({before.program_id, after.program_id})
                 comparison = comparison_of(
-                    con, ids[before.run_name], ids[after.run_name], metric=asked.metric, program_ids=program_ids,
-                    memory_space=asked.memory_space,
+                    con, Part(ids[before.run_name]), Part(ids[after.run_name]), metric=asked.metric,
+                    program_ids=program_ids, memory_space=asked.memory_space,
                 )  # fmt: skip
     return Bisected(asked, step, points.found, points.notes, comparison, findings)

@@ -7,6 +7,7 @@ from itertools import chain
 import duckdb
 
 from bufferhouse.compare.pairing import CHANGES
+from bufferhouse.compare.parts import Part
 from bufferhouse.query.statements import Answer, Record
 from bufferhouse.report.compare.data import Comparison, comparison_of
 from bufferhouse.report.compare.page import compare_page
@@ -96,7 +97,7 @@ class Steps:
         return True
 
     def _page(self, step: Step) -> Made:
-        comparison = comparison_of(self._con, *step.key)
+        comparison = comparison_of(self._con, *map(Part, step.key))
         # The order of runs may change when a run comes that is older: nothing else on these pages would change.
         comparison.answers["compare_runs"] = comparison.answers["compare_runs"].without("run_order")
         comparison.answers["compare_programs"] = self._with_pages(step, comparison)
