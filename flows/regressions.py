@@ -130,11 +130,11 @@ def compare(
         UsageError: one of the runs was removed meanwhile.
     """
     with opened(address_of(warehouse), wait_seconds) as (con, name, note):
-        told = {"warehouse": name, "note": note, "metric": metric}
-        comparison = comparison_of(con, *map(Part, run_ids), **told)
-        if len(comparison.answers["compare_runs"].records) < len(run_ids):
-            raise UsageError(f"run {printable(before)} or {printable(after)} was removed before it was compared")
         before_id, after_id = run_ids
+        if len(ask(con, "compare_runs", before_run_id=before_id, after_run_id=after_id).rows) < len(run_ids):
+            raise UsageError(f"run {printable(before)} or {printable(after)} was removed before it was compared")
+        told = {"warehouse": name, "note": note, "metric": metric}
+        comparison = comparison_of(con, Part(before_id), Part(after_id), **told)
         earlier = ask(con, "earlier_runs", before_run_id=before_id, after_run_id=after_id).records
         returned = [
             comparison_of(con, Part(one["run_id"]), Part(after_id), program_ids=one["program_ids"], **told)

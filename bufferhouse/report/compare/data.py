@@ -264,7 +264,7 @@ def _device_facts(con: duckdb.DuckDBPyConnection, sides: Sequence[Record]) -> li
 
     Only programs of both runs are looked at: others may use what these do not.
     """
-    before, after = (side["run_id"] for side in sorted(sides, key=lambda side: side["side"], reverse=True))
+    before, after = (side["run_id"] for side in sides)
     if before == after or all(side["device_kind"] or side["platform"] == "cpu" for side in sides):
         return []
     seen: dict[str, dict[int, set[str]]] = {}
