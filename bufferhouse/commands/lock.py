@@ -163,7 +163,7 @@ def _write(
             kept = replace(kept, sides=there, faults=[])
         new = updated(kept, fresh, accepted, why)
         write_lock(file, new)
-    before = kept.sides[0] if kept.sides else {}
+    before = kept.sides[0]
     moved = [
         key
         for key, entry in new.entries.items()

@@ -512,7 +512,7 @@ def _same_build(entry: Entry, fresh: Lock) -> Entry:
 
 def _former(entry: Entry, kept: Mendable, fresh: Lock) -> Entry | None:
     """Return the entry of a program under its former name or signature, with which a check compares it."""
-    held = hold(Lock.of(one for side in kept.sides[:1] for one in side.values()), fresh)
+    held = hold(Lock.of(kept.sides[0].values()), fresh)
     for row in held.rows:
         before, after = row.pair[:2]
         if before and after and held.entries[after.dump_id].key == entry.key:
