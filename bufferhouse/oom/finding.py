@@ -32,9 +32,9 @@ class Finding:
     message: Message
     capacity_bytes: int | None
     figures: list[Reproduced]
-    dump: Record | None = None
-    reason: str | None = None
-    several: Sequence[Record] = ()
+    dump: Record | None
+    reason: str | None
+    several: Sequence[Record]
     doubt: str | None = None
     parts: dict[str, int] = field(default_factory=dict)
     values: list[Record] = field(default_factory=list)

@@ -58,7 +58,7 @@ class Blamed(Reported):
     metric: str
     series: Sequence[Series]
     joined: Sequence[Joined]
-    notes: Sequence[str] = ()
+    notes: Sequence[str]
 
 
 def read_blame(
