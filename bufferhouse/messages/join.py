@@ -24,11 +24,12 @@ class Joined(NamedTuple):
     several: Sequence[Record] = ()
 
 
+_RUNS = "SELECT run_id, run_name, root FROM raw.runs WHERE COALESCE(run_name = $run_name, TRUE)"
 _FAILED = """
 SELECT r.run_name, o.relative_path
 FROM staging.observations AS o
 INNER JOIN staging.runs AS r ON o.run_id = r.run_id
-WHERE o.did_not_fit
+WHERE o.did_not_fit AND COALESCE(r.run_name = $run_name, TRUE)
 """
 
 
@@ -37,16 +38,16 @@ def dumps(con: duckdb.DuckDBPyConnection, run_name: str | None = None) -> list[R
 
     `has_failed` is whether files beside it say so, whatever a message says.
     """
-    roots = dict(con.execute("SELECT run_name, root FROM raw.runs").fetchall())
-    failed = set(con.execute(_FAILED).fetchall())
+    runs = execute(con, _RUNS, run_name=run_name).fetchall()
+    roots = {name: root.rstrip("/") for _, name, root in runs}
+    failed = set(execute(con, _FAILED, run_name=run_name).fetchall())
     return [
         {
             **one,
-            "source_uri": f"{roots[one['run_name']].rstrip('/')}/{one['relative_path']}",
+            "source_uri": f"{roots[one['run_name']]}/{one['relative_path']}",
             "has_failed": (one["run_name"], one["relative_path"]) in failed,
         }
-        for one in ask(con, "oom_dumps").records
-        if run_name in (None, one["run_name"])
+        for one in ask(con, "oom_dumps", run_ids=[run_id for run_id, *_ in runs]).records
     ]
 
 
