@@ -62,9 +62,8 @@ def backfill(
     """
     started = time.monotonic()
     try:
-        conf, found_at = callers.chosen(config, settings, warehouse)
+        conf, found_at, wait = callers.chosen(config, settings, warehouse, wait_seconds)
         path = found_at.existing()
-        wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
         progress = Progress("backfill-progress", "Share of the chosen dumps that is done.")
         with writing(path, wait) as writer:
             is_outdated_only = work == "reparse" and not every

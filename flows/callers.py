@@ -32,10 +32,11 @@ _OTHER_MACHINE = (
 
 
 class Chosen(NamedTuple):
-    """The configuration and the warehouse of a flow run."""
+    """The configuration and the warehouse of a flow run, and for how many seconds it waits for others who use it."""
 
     conf: Config
     warehouse: Address
+    wait: float
 
 
 def served(conf: Config, settings: Sequence[str]) -> str:
@@ -47,20 +48,38 @@ def chosen(
     config: str | None,
     settings: Sequence[str] | None,
     warehouse: str | None,
+    wait_seconds: float | None,
     *,
     sources: Iterable[str] = (),
     workers: int | None = None,
     **places: str | None,
 ) -> Chosen:
-    """Return configuration and warehouse of a flow run; `places` are other parameters that name a place.
+    """Return what a flow run may choose, else what is configured; `places` are other parameters that name a place.
 
     Raises:
         UsageError: a parameter is wrong, or the caller may not choose it.
     """
-    settings = list(settings or ())
+    conf = _configured(config, list(settings or ()))
+    path = address_of(warehouse) if warehouse else conf.warehouse
+    if _is_deployed():
+        if path != conf.warehouse and not path.is_beside(conf.warehouse):
+            raise _refused("warehouse", f"{conf.warehouse}, or a file beside it", warehouse)
+        for one in sources:
+            if conf.source(one) is None and not any(_is_below(one, root) for root in _roots(conf)):
+                raise _refused("sources", "a configured source, or what lies in one", one)
+        if workers is not None and workers > (most := conf["warehouse"]["workers"] or os.cpu_count() or 1):
+            raise _refused("workers", f"at most {most}", workers)
+        for name, given in places.items():
+            section = "regressions" if name == "accept" else "report"
+            if given is not None and given != conf[section][name]:
+                raise _refused(name, f"{section}.{name} of the configuration", given)
+    return Chosen(conf, path, conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds)
+
+
+def _configured(config: str | None, settings: list[str]) -> Config:
+    """Return the configuration of a flow run: in a deployment the one that is served, with values that are free."""
     if not _is_deployed():
-        conf = configuration.load(configuration.find(config), flags=settings)
-        return Chosen(conf, address_of(warehouse) if warehouse else conf.warehouse)
+        return configuration.load(configuration.find(config), flags=settings)
     held = json.loads(os.environ.get(SERVED) or "{}") or {"config": os.environ.get(VARIABLE) or config, "settings": []}
     if config and Path(config).absolute() != Path(held["config"] or "").absolute():
         raise _refused("config", held["config"], config, _OTHER_MACHINE)
@@ -68,20 +87,7 @@ def chosen(
     for one in more:
         if (key := one.partition("=")[0]).lower() not in _FREE:  # the value may be a secret, so only the key is shown
             raise _refused("settings", f"one of {', '.join(sorted(_FREE))}", key, _OTHER_MACHINE)
-    conf = configuration.load(configuration.find(held["config"]), flags=[*held["settings"], *more])
-    path = address_of(warehouse) if warehouse else conf.warehouse
-    if path != conf.warehouse and not path.is_beside(conf.warehouse):
-        raise _refused("warehouse", f"{conf.warehouse}, or a file beside it", warehouse)
-    for one in sources:
-        if conf.source(one) is None and not any(_is_below(one, root) for root in _roots(conf)):
-            raise _refused("sources", "a configured source, or what lies in one", one)
-    if workers is not None and workers > (most := conf["warehouse"]["workers"] or os.cpu_count() or 1):
-        raise _refused("workers", f"at most {most}", workers)
-    for name, given in places.items():
-        section = "regressions" if name == "accept" else "report"
-        if given is not None and given != conf[section][name]:
-            raise _refused(name, f"{section}.{name} of the configuration", given)
-    return Chosen(conf, path)
+    return configuration.load(configuration.find(held["config"]), flags=[*held["settings"], *more])
 
 
 def place(conf: Config, given: str) -> str:

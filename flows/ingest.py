@@ -79,10 +79,11 @@ def ingest(
     started = time.monotonic()
     by_source: dict[str, Summary] = {}
     try:
-        conf, path = callers.chosen(config, settings, warehouse, sources=sources or (), workers=workers)
+        conf, path, wait = callers.chosen(
+            config, settings, warehouse, wait_seconds, sources=sources or (), workers=workers
+        )
         if run is not None:
             check_new_name(run)
-        wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
         observer = _Observer()
         pipeline.ingest(
             chosen_sources(conf, sources, run, labels),

@@ -81,13 +81,12 @@ def maintain(
     """
     started = time.monotonic()
     try:
-        conf, found_at = callers.chosen(config, settings, warehouse)
+        conf, found_at, wait = callers.chosen(config, settings, warehouse, wait_seconds)
         path = found_at.existing()
         keep = conf["retention"]
         if keep_runs is None and older_than_days is None:
             keep_runs = keep["keep_runs"]
             older_than_days = keep["older_than"] and keep["older_than"] / _DAY_SECONDS
-        wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
         progress = Progress("maintain-progress", "Prune, compact, verify, check, publish.")
         with writing(path, wait) as opened:
             writer = Held(opened)

@@ -19,6 +19,7 @@ from pydantic import Field
 from bufferhouse.compare.compare import Compared
 from bufferhouse.compare.gate import Accepted, Verdict, accepted_by, judge, read_accepted
 from bufferhouse.compare.pairing import RESHAPED
+from bufferhouse.compare.parts import Part
 from bufferhouse.config.threshold import METRICS, RESHAPED_MODES, Threshold, parse_threshold
 from bufferhouse.engine.sql import execute
 from bufferhouse.errors import UsageError, check_known, counted
@@ -129,14 +130,15 @@ def compare(
         UsageError: one of the runs was removed meanwhile.
     """
     with opened(address_of(warehouse), wait_seconds) as (con, name, note):
-        told = {"warehouse": name, "note": note, "metric": metric}
-        comparison = comparison_of(con, *run_ids, **told)
-        if len(comparison.answers["compare_runs"].records) < len(run_ids):
-            raise UsageError(f"run {printable(before)} or {printable(after)} was removed before it was compared")
         before_id, after_id = run_ids
+        if len(ask(con, "compare_runs", before_run_id=before_id, after_run_id=after_id).rows) < len(run_ids):
+            raise UsageError(f"run {printable(before)} or {printable(after)} was removed before it was compared")
+        told = {"warehouse": name, "note": note, "metric": metric}
+        comparison = comparison_of(con, Part(before_id), Part(after_id), **told)
         earlier = ask(con, "earlier_runs", before_run_id=before_id, after_run_id=after_id).records
         returned = [
-            comparison_of(con, one["run_id"], after_id, program_ids=one["program_ids"], **told) for one in earlier
+            comparison_of(con, Part(one["run_id"]), Part(after_id), program_ids=one["program_ids"], **told)
+            for one in earlier
         ]
     return Held([comparison, *returned])
 
@@ -173,9 +175,8 @@ def regressions(
     """
     started = time.monotonic()
     try:
-        conf, found_at = callers.chosen(config, settings, warehouse, accept=accept)
+        conf, found_at, wait = callers.chosen(config, settings, warehouse, wait_seconds, accept=accept)
         path = str(found_at)
-        wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
         wanted = conf["regressions"]
         threshold = parse_threshold(limit or wanted["limit"])
         mode = reshaped or wanted["reshaped"]

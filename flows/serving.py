@@ -30,7 +30,7 @@ from prefect.client.schemas.filters import (
     FlowRunFilterStateType,
     FlowRunFilterTags,
 )
-from prefect.client.schemas.objects import FlowRun, StateType
+from prefect.client.schemas.objects import StateType
 from prefect.client.schemas.sorting import FlowRunSort
 from prefect.exceptions import ObjectNotFound
 from prefect.logging import get_logger
@@ -38,6 +38,7 @@ from prefect.runner import Runner
 from prefect.schedules import Cron, Interval, Schedule
 from prefect.states import Cancelled
 
+from bufferhouse.compare.groups import by
 from bufferhouse.config.load import Config, is_secret
 from flows import callers
 from flows.backfill import backfill
@@ -243,9 +244,7 @@ def _cancel_overtaken(client: SyncPrefectClient, made: Sequence[UUID], *, is_ser
         ),
         sort=FlowRunSort.EXPECTED_START_TIME_DESC,
     )
-    due: dict[UUID | None, list[FlowRun]] = {}
-    for run in reversed(newest_first):
-        due.setdefault(run.deployment_id, []).append(run)
+    due = by(lambda run: run.deployment_id, reversed(newest_first))
     for oldest, *overtaken, _ in (runs for runs in due.values() if len(runs) > 1):
         for run in overtaken if is_served else [oldest, *overtaken]:
             client.set_flow_run_state(run.id, Cancelled(message="overtaken by a later one"))

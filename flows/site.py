@@ -2,7 +2,6 @@
 
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated, Any
 
 from prefect import flow
@@ -34,9 +33,9 @@ def keep(warehouse: str, target: str, name: str, wait_seconds: float) -> Held:
     """Keep the fleet report under its date, as one page that needs no other file; return its figures and its place."""
     from bufferhouse.report.fleet.page import fleet_page  # Altair takes half a second to import
 
-    fleet = read_fleet(address_of(warehouse), wait=wait_seconds)
-    target_of(target).write([(name, fleet_page(fleet).encode("utf-8"))])
-    return Held((fleet, _place(target, name)))
+    fleet, there = read_fleet(address_of(warehouse), wait=wait_seconds), target_of(target)
+    there.write([(name, fleet_page(fleet).encode("utf-8"))])
+    return Held((fleet, f"{there}/{name}"))
 
 
 @flow(name="site", flow_run_name=lambda: f"site {datetime.now(UTC):%Y-%m-%d %H:%M:%S}", **events.TOLD)
@@ -82,13 +81,12 @@ def brought_up_to_date(
     """Run the flow; `key` begins the names of its artifacts, and the link leads to the page `shown`."""
     started, moment, place = time.monotonic(), datetime.now(UTC), ""
     try:
-        conf, path = callers.chosen(config, settings, warehouse, target=target, url=url)
+        conf, path, wait = callers.chosen(config, settings, warehouse, wait_seconds, target=target, url=url)
         configured = conf["report"]["target"]
         given = callers.place(conf, target) if target else configured and conf.place(configured)
         place = given or str(path.folder / "reports")
-        wait = conf["warehouse"]["wait"] if wait_seconds is None else wait_seconds
         built = build(str(path), place, Held(conf), wait)
-        names = {shown: _place(place, shown)}
+        names = {shown: f"{target_of(place)}/{shown}"}
         fleet = None
         if conf["report"]["history"] if history is None else history:
             dated = f"history/fleet-{moment:%Y%m%dT%H%M%SZ}.html"
@@ -114,7 +112,3 @@ def _rows(built: Built, fleet: Fleet | None) -> dict[str, Any]:
         names = ("run", "dump", "content", "program", "reject")
         rows = {f"{name}s": fleet.overview[f"{name}_count"] for name in names}
     return rows | {"pages": built.page_count, "pages written": built.written_count, "bytes": built.written_bytes}
-
-
-def _place(target: str, name: str) -> str:
-    return f"{target.rstrip('/')}/{name}" if "://" in target else str(Path(target, name).absolute())

@@ -23,6 +23,7 @@ from prefect.states import Failed, State
 
 from bufferhouse.errors import EXPECTED, SourceUnavailable, WarehouseBusy, or_wait
 from bufferhouse.redaction import cleaned, printable, redacted
+from bufferhouse.report.text.figures import some_of
 from bufferhouse.warehouse.address import Address
 from bufferhouse.warehouse.open import writing as opened
 from bufferhouse.warehouse.warehouse import Warehouse
@@ -151,8 +152,7 @@ def log(
     message: str, *, source: str | None = None, runs: Sequence[str] = (), batch: int | None = None, level: int = 20
 ) -> None:
     """Write a line of a flow run's log that names source, run and batch: in its text, and as fields of JSON logs."""
-    shown = ", ".join(runs[:_SHOWN_RUNS]) + (f" and {len(runs) - _SHOWN_RUNS} more" if len(runs) > _SHOWN_RUNS else "")
-    facts = {"source": source and redacted(source), "run": shown or None, "batch": batch}
+    facts = {"source": source and redacted(source), "run": some_of(runs, _SHOWN_RUNS) or None, "batch": batch}
     where = ", ".join(f"{name} {fact}" for name, fact in facts.items() if fact is not None)
     line = printable(f"{where}: {message}" if where else message)  # a name may hold line feeds
     get_run_logger().log(level, line, extra={**facts, "runs": list(runs)})

@@ -136,7 +136,6 @@ def explain_program(
 def oom(place: Address, limits: Limits, run: str) -> Found:
     """Return why programs of a run did not fit, from the messages that were ingested with it: `bufferhouse oom RUN`."""
     from bufferhouse.messages.join import dumps, unread
-    from bufferhouse.messages.message import once
     from bufferhouse.messages.rows import refused, stored
     from bufferhouse.oom.finding import explain, without_message
     from bufferhouse.report.oom.text import Explanation, oom_text
@@ -144,7 +143,7 @@ def oom(place: Address, limits: Limits, run: str) -> Found:
 
     with reading(place, is_long=True) as warehouse:
         named = find(warehouse.con, run)
-        messages = once(stored(warehouse.con, named.run_id))
+        messages = stored(warehouse.con, named.run_id)
         candidates = dumps(warehouse.con, named.run_name)
         lines, paths = refused(warehouse.con, named.run_id), unread(warehouse.con, named.run_name)
         findings = explain(warehouse.con, messages, candidates, has_unread=bool(paths))

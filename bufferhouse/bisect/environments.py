@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from bufferhouse.bisect.search import between
 from bufferhouse.errors import UsageError, did_you_mean
 
 _VERSIONS = re.compile(r"^Available versions: (.+)$", re.MULTILINE)
@@ -91,8 +92,7 @@ def releases_between(package: str, good: str, bad: str) -> list[str]:
     for option, release in (("--good", good), ("--bad", bad)):
         if release not in found:
             raise UsageError(f"{option}: there is no release {release!r} of {package}{did_you_mean(release, found, 3)}")
-    first, last = found.index(good), found.index(bad)
-    return found[first : last + 1] if first <= last else found[last : first + 1][::-1]
+    return between(found, good, bad)
 
 
 def in_order(release: str) -> tuple:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -129,6 +130,7 @@ class Points:
         self._is_trusted = False
         self._good: Point | None = None
         self._namesakes: set[int] = set()  # other programs of the function at the good end
+        self._known = cache(self._of_runs)  # a search asks for the same points again and again
 
     def first(self) -> None:
         """Measure the good end. If a run that no bisection made agrees with it, other such runs count as known points.
@@ -201,7 +203,7 @@ class Points:
             self.found[at] = point
         return self.found[at].verdict
 
-    def _known(self, at: int) -> Point | None:
+    def _of_runs(self, at: int) -> Point | None:
         return self._from_run(at, own=True) or (self._from_run(at, own=False) if self._is_trusted else None)
 
     def _known_runs(self) -> dict[tuple[str, bool], list[tuple[int, str]]]:

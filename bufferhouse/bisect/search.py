@@ -19,6 +19,12 @@ class Step:
     unknown: Sequence[int] = ()
 
 
+def between(points: Sequence[str], good: str, bad: str) -> list[str]:
+    """Return the points of a list from one to another, the good one first, whichever comes first in the list."""
+    first, last = points.index(good), points.index(bad)
+    return list(points[first : last + 1]) if first <= last else list(points[last : first + 1])[::-1]
+
+
 def search(count: int, verdict: Callable[[int], str], known: Callable[[int], bool] = lambda at: False) -> Step:
     """Return a step in a list of `count` points, of which the first is good; the list may have further steps.
 

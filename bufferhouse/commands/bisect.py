@@ -123,6 +123,7 @@ def _names(
 ) -> list[str]:
     """Return the points, the good one first."""
     from bufferhouse.bisect.environments import releases_between
+    from bufferhouse.bisect.search import between
 
     if flags:
         if good or bad or releases:
@@ -132,8 +133,7 @@ def _names(
         ends = [one for one in (good, bad) if one is not None]
         if missing := [one for one in ends if one not in releases]:
             raise UsageError(f"expected --good and --bad among the releases, found {missing[0]!r}")
-        first, last = (releases.index(one) if one else at for one, at in ((good, 0), (bad, len(releases) - 1)))
-        found = releases[first : last + 1] if first <= last else releases[last : first + 1][::-1]
+        found = between(releases, good or releases[0], bad or releases[-1])
     elif good and bad:
         found = releases_between(package, good, bad)
     else:
@@ -172,8 +172,9 @@ def _asked(path: Any, wait: float) -> Iterator[Any]:
 
 def _explained(asked: "Asked", points: "Points", step: "Step", path: Any, wait: float) -> Any:
     """Return the bisection with what explains its step."""
+    from bufferhouse.compare.parts import Part
     from bufferhouse.messages.join import dumps
-    from bufferhouse.messages.message import Refused, once, read_messages
+    from bufferhouse.messages.message import Refused, read_messages
     from bufferhouse.oom.finding import explain
     from bufferhouse.report.bisect.text import Bisected
     from bufferhouse.report.compare.data import comparison_of
@@ -191,11 +192,11 @@ def _explained(asked: "Asked", points: "Points", step: "Step", path: Any, wait: 
                     {**one, "source_uri": f"{one['relative_path']} of run {after.run_name}"}
                     for one in (dumps(con, after.run_name) if after.run_name else [])
                 ]
-                findings = explain(con, once(messages), candidates)
+                findings = explain(con, messages, candidates)
             elif before.program_id is not None:
                 program_ids = list({before.program_id, after.program_id})
                 comparison = comparison_of(
-                    con, ids[before.run_name], ids[after.run_name], metric=asked.metric, program_ids=program_ids,
-                    memory_space=asked.memory_space,
+                    con, Part(ids[before.run_name]), Part(ids[after.run_name]), metric=asked.metric,
+                    program_ids=program_ids, memory_space=asked.memory_space,
                 )  # fmt: skip
     return Bisected(asked, step, points.found, points.notes, comparison, findings)

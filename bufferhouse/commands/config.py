@@ -1,22 +1,13 @@
-"""`bufferhouse config` and `bufferhouse runs complete`."""
+"""`bufferhouse config`."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from bufferhouse.commands import completion
-from bufferhouse.commands.options import (
-    FormatOption,
-    WaitOption,
-    WarehouseOption,
-    check_format,
-    guarded,
-    say,
-    warehouse_path,
-)
+from bufferhouse.commands.options import FormatOption, check_format, guarded, say
 from bufferhouse.errors import UsageError
-from bufferhouse.redaction import HIDDEN, printable, redacted
+from bufferhouse.redaction import HIDDEN, redacted
 
 config = typer.Typer(no_args_is_help=True, help="Check the configuration.\n\nExample: bufferhouse config check")
 ConfigOption = Annotated[
@@ -100,21 +91,3 @@ def shown(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key}={item}" for key, item in value.items())
     return getattr(value, "pattern", None) or str(value)
-
-
-@guarded
-def runs_complete(
-    names: Annotated[list[str], typer.Argument(help="The runs.", autocompletion=completion.runs)],
-    warehouse: WarehouseOption = None,
-    wait: WaitOption = 0.0,
-) -> None:
-    """Declare runs complete: their dumps wait for no further files, and later dumps are marked as late.
-
-    Example: bufferhouse runs complete nightly-2026-11-19
-    """
-    from bufferhouse.commands.progress import writing
-    from bufferhouse.warehouse.runs import complete
-
-    with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
-        for name in complete(writer, names):
-            print(f"{printable(name)} is complete")

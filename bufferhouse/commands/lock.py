@@ -1,8 +1,10 @@
 """`bufferhouse lock`: what programs take, in a file that is reviewed with the code."""
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
@@ -25,7 +27,7 @@ from bufferhouse.errors import EXPECTED, UsageError, check_known, counted, did_y
 from bufferhouse.redaction import give, printable
 
 if TYPE_CHECKING:
-    from bufferhouse.lock.entry import Lock
+    from bufferhouse.lock.entry import Key, Lock
     from bufferhouse.report.lock.text import Links
 
 _MOST_NAMED = 5  # programs in a message
@@ -100,11 +102,11 @@ def lock(
     Example: bufferhouse lock --check /tmp/dumps --comment comment.md
     """
     _check_call(check, update, accept, why)
+    dumps = partial(_dumps, [*(sources or []), *(source or [])], file, chip, warehouse, wait)
     if check:
         with _told_in(comment, file):
             _check(
-                file, [*(sources or []), *(source or [])], chip, warehouse, wait,
-                metric=metric, fail_over=fail_over, reshaped=reshaped, comment=comment,
+                file, dumps, chip=chip, metric=metric, fail_over=fail_over, reshaped=reshaped, comment=comment,
                 links=_links(site, source_url, file.parent), output_format=output_format, exact=exact,
             )  # fmt: skip
         return
@@ -115,7 +117,7 @@ def lock(
     }  # fmt: skip
     if given := [option for option, is_given in of_a_check.items() if is_given]:
         raise UsageError(f"{given[0]}: expected --check beside it")
-    with _dumps([*(sources or []), *(source or [])], file, chip, warehouse, wait) as (_, fresh):
+    with dumps() as (_, fresh):
         pass
     _note(fresh)
     accepted = _accepted(accept, fresh) if accept else None
@@ -136,7 +138,7 @@ def _check_call(check: bool, update: bool, accept: list[str] | None, why: str | 
 def _write(
     file: Path,
     fresh: "Lock",
-    accepted: set[tuple[str, str, int]] | None,
+    accepted: "set[Key] | None",
     why: str,
     chip: str | None,
     *,
@@ -154,13 +156,14 @@ def _write(
         removed: set[str] = set()
         if is_anew and fresh.refused:
             # What has no dump may be a program whose dump cannot be read: its entry and its reason are not lost.
-            kept = Mendable(kept.sides)
+            kept = replace(kept, faults=[])
         elif is_anew:  # of what was there only reasons stay
             removed = {f"{key[0]} ({key[2]})" for side in kept.sides for key in side if key not in fresh.entries}
-            kept = Mendable([{key: one for key, one in side.items() if key in fresh.entries} for side in kept.sides])
+            there = [{key: one for key, one in side.items() if key in fresh.entries} for side in kept.sides]
+            kept = replace(kept, sides=there, faults=[])
         new = updated(kept, fresh, accepted, why)
         write_lock(file, new)
-    before = kept.sides[0] if kept.sides else {}
+    before = kept.sides[0]
     moved = [
         key
         for key, entry in new.entries.items()
@@ -196,11 +199,9 @@ def _told_in(comment: Path | None, file: Path) -> Iterator[None]:
 
 def _check(
     file: Path,
-    sources: Sequence[str],
-    chip: str | None,
-    warehouse: Any,
-    wait: float,
+    dumps: "Callable[[], AbstractContextManager[tuple[Any, Lock]]]",
     *,
+    chip: str | None,
     metric: str,
     fail_over: str | None,
     reshaped: str,
@@ -219,12 +220,11 @@ def _check(
     from bufferhouse.report.writing import write_page
 
     check_format(output_format, "table", "markdown", "json", "github")
-    if metric not in METRICS:
-        raise UsageError(f"--metric: expected {' or '.join(METRICS)}, found {metric!r}{did_you_mean(metric, METRICS)}")
+    check_known("--metric", metric, METRICS)
     check_known("--reshaped", reshaped, RESHAPED_MODES)
     limit = parse_threshold(fail_over, "--fail-over") if fail_over is not None else ANY_GROWTH
     kept = read_lock(file, chip)
-    with _dumps(sources, file, chip, warehouse, wait) as (con, fresh):
+    with dumps() as (con, fresh):
         if not set(fresh.chips) & set(kept.chips):
             raise other_chip(file, kept, fresh, chip)
         outputs = output_sites(con, less_donated(kept, fresh), Checkout(file.parent))
@@ -288,9 +288,9 @@ def _note(found: "Lock") -> None:
         say(f"bufferhouse: {printable(note)}")
 
 
-def _accepted(accept: Sequence[str], fresh: "Lock") -> set[tuple[str, str, int]]:
+def _accepted(accept: Sequence[str], fresh: "Lock") -> "set[Key]":
     """Return the entries that words mean: all of a function, or those with a program_id."""
-    keys: set[tuple[str, str, int]] = set()
+    keys: set[Key] = set()
     known = {entry.function for entry in fresh.entries.values()}
     for word in accept:
         meant = {key for key in fresh.entries if word in (key[0], str(key[2]))}

@@ -46,7 +46,6 @@ def oom(
     Example: bufferhouse oom train.log /tmp/dumps/2026-11-23
     """
     from bufferhouse.messages import join
-    from bufferhouse.messages.message import once
     from bufferhouse.oom.finding import explain, without_message
     from bufferhouse.report.oom.text import Explanation, oom_text
     from bufferhouse.report.writing import check_page_path
@@ -79,7 +78,7 @@ def oom(
             if con is not None:
                 candidates = join.dumps(con, named and named.run_name)
                 unread += join.unread(con, named and named.run_name)
-            findings = explain(con, once(messages), candidates, has_unread=bool(unread))
+            findings = explain(con, messages, candidates, has_unread=bool(unread))
     # Of logs that are named beside a run it has other failures, which its own logs tell.
     silent = [] if run is not None and logs else without_message(findings, candidates)
     found = Explanation(findings, refused, silent, unread)

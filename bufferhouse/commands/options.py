@@ -19,6 +19,7 @@ from bufferhouse.errors import (
     WarehouseBusy,
     WarehouseError,
     assignments,
+    check_known,
     is_full,
     or_wait,
 )
@@ -166,8 +167,7 @@ def warehouse_path(given: Address | None, *, must_exist: bool = False, data_path
 
 def check_format(given: str, *known: str) -> None:
     """Raise a UsageError for a --format that the verb does not have."""
-    if given not in known:
-        raise UsageError(f"--format: expected {' or '.join(known)}, found {given!r}")
+    check_known("--format", given, known)
 
 
 def facts_of(words: Sequence[str] | None, option: str = "") -> dict[str, str]:

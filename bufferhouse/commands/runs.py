@@ -184,6 +184,24 @@ def runs_pin(
             print(f"{printable(name)} {'is pinned no more' if off else 'is pinned'}")
 
 
+@runs.command("complete")
+@guarded
+def runs_complete(
+    names: Annotated[list[str], typer.Argument(help="The runs.", autocompletion=completion.runs)],
+    warehouse: WarehouseOption = None,
+    wait: WaitOption = 0.0,
+) -> None:
+    """Declare runs complete: their dumps wait for no further files, and later dumps are marked as late.
+
+    Example: bufferhouse runs complete nightly-2026-11-19
+    """
+    from bufferhouse.warehouse.runs import complete
+
+    with writing(warehouse_path(warehouse, must_exist=True), wait=wait) as writer:
+        for name in complete(writer, names):
+            print(f"{printable(name)} is complete")
+
+
 @guarded
 def programs(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_format: FormatOption = "table") -> None:
     """List the programs: id, name, number of runs, most reserved bytes, entry signature.

@@ -98,7 +98,7 @@ def _built(path: "Address", place: str, conf, wait: float, is_forced: bool) -> s
     started, target = time.monotonic(), target_of(place)
     with progress_of("pages") as step:
         built = build_site(path, target, conf, wait=wait, is_forced=is_forced, progress=step)
-    where = f"{target}/index.html" if "://" in str(target) else Path(str(target), "index.html")
+    where = f"{target}/index.html"
     if not built.is_new:
         return f"site: {where}: nothing new"
     pages = f"{counted(built.page_count, 'page')}, {built.written_count:,} written"

@@ -20,7 +20,7 @@ from bufferhouse.commands.report import (
     page_at_least,
     tell,
 )
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, check_known
 
 SpaceOption = Annotated[int, typer.Option("--memory-space", min=0, help="The memory space.")]
 
@@ -194,6 +194,5 @@ def _kinds(option: str, given: list[str] | None) -> list[str]:
 
     known = [kind for kind in KINDS if kind not in ("shard", "reschedule")]
     for one in given or []:
-        if one not in known:
-            raise UsageError(f"{option}: expected {', '.join(known)}, found {one!r}")
+        check_known(option, one, known)
     return given or []

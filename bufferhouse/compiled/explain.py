@@ -211,12 +211,11 @@ def _describe(folder: Path, compiled: Any) -> None:
     facts = {"compiler": "jaxlib", "compiler_version": _version("jaxlib")}
     device = _device(compiled)
     if device is not None:
-        facts |= {"device_kind": device.device_kind, "platform": str(device.platform)}
-        if device.platform == "tpu":
+        platform = str(device.platform)
+        facts |= {"device_kind": device.device_kind, "platform": platform if platform in PLATFORMS else None}
+        if platform == "tpu":
             facts |= {"compiler": "libtpu", "compiler_version": _version("libtpu")}
     known = {name: value for name, value in facts.items() if value}
-    if known.get("platform") not in PLATFORMS:
-        known.pop("platform", None)
     (folder / RUN_FILE).write_text(json.dumps(known), encoding="utf-8")
 
 

@@ -6,7 +6,7 @@ from bufferhouse.compiled.explain import Explained
 from bufferhouse.config.threshold import parse_threshold
 from bufferhouse.errors import UsageError
 from bufferhouse.lock.check import ANY_GROWTH, hold, judge_held
-from bufferhouse.lock.entry import Entry, Lock
+from bufferhouse.lock.entry import Entry, Key, Lock
 from bufferhouse.lock.file import (
     LockFault,
     Mendable,
@@ -50,7 +50,7 @@ def held_text(path: Path, explained: Explained, fail_over: str) -> str | None:
     return f"{missing}{about}\n{_WAY_IN}"
 
 
-def write(path: Path, explained: Explained, written: dict[tuple[str, str, int], Entry]) -> str | None:
+def write(path: Path, explained: Explained, written: dict[Key, Entry]) -> str | None:
     """Write a program into a lock, where it moved, and return None; the file is made if there is none.
 
     Where a fault of the file hides another program, as in a merge conflict, nothing is written, and why is returned:

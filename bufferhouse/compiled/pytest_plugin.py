@@ -10,9 +10,9 @@ import pytest
 
 if TYPE_CHECKING:
     from bufferhouse.compiled.explain import Explained
-    from bufferhouse.lock.entry import Entry
+    from bufferhouse.lock.entry import Entry, Key
 
-_WRITTEN = pytest.StashKey[dict[tuple[str, str, int], "Entry"]]()  # by the tests of this process
+_WRITTEN = pytest.StashKey["dict[Key, Entry]"]()  # by the tests of this process
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,7 +36,7 @@ class MemoryLock:
         *,
         is_updating: bool,
         fail_over: str,
-        written: "dict[tuple[str, str, int], Entry] | None" = None,
+        written: "dict[Key, Entry] | None" = None,
     ) -> None:
         self.path, self._is_updating, self._fail_over = path, is_updating, fail_over
         self._written = {} if written is None else written

@@ -6,7 +6,7 @@ A lock holds the largest sites of a peak, not all values. These sites have cause
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -56,7 +56,7 @@ class Held:
     metric: str
     rows: Sequence[Compared]
     entries: dict[int, Entry]
-    donations: dict[tuple, int] = field(default_factory=dict)
+    donations: dict[tuple, int]
 
     @property
     def absent_chips(self) -> dict[str, int]:

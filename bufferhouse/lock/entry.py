@@ -18,6 +18,8 @@ FIGURES = (
 )
 PEAK_SITES = 8  # of a memory space in the file: the others are one sum
 PADDING_SITES = 3
+Key = tuple[str, str, int]
+"""Function, chip and program_id, which identify an entry."""
 
 
 class Site(NamedTuple):
@@ -107,7 +109,7 @@ class Entry:
     growth_bytes: int = 0
 
     @property
-    def key(self) -> tuple[str, str, int]:
+    def key(self) -> Key:
         """The key that identifies it, which also gives the order in the file."""
         return self.function, self.chip, self.program_id
 
@@ -134,7 +136,7 @@ class Lock:
     `refused` are dumps that could not be read, so that their programs are not known.
     """
 
-    entries: dict[tuple[str, str, int], Entry] = field(default_factory=dict)
+    entries: dict[Key, Entry] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
 

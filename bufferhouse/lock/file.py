@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bufferhouse.compare.groups import gathered
 from bufferhouse.config.toml import NoToml, decoded, parsed, place_of, places
 from bufferhouse.errors import UsageError, counted, did_you_mean
 from bufferhouse.lock.check import hold
-from bufferhouse.lock.entry import FIGURES, PADDING_SITES, PEAK_SITES, Entry, Lock, Site, Space
+from bufferhouse.lock.entry import FIGURES, PADDING_SITES, PEAK_SITES, Entry, Key, Lock, Site, Space
 from bufferhouse.paths import replacing
 from bufferhouse.redaction import shell_word
 
@@ -49,23 +49,30 @@ _FILE = {"version": int, "chip": list, "program": list}
 _ACCEPTED = {"growth_bytes": int, "why": str}
 _MAY_LACK = {
     "padding_bytes", "op_name", "source", "occupied_peak_bytes", "layout_padding_bytes", "peak", "padding", "compiler",
-    "flags", "accepted", "chip", "program", "parameters", "outputs", "space",
+    "flags", "accepted", "parameters", "outputs", "space",
 }  # fmt: skip
 _NAMES = {int: "a whole number from 0 on", str: "a text", list: "a list", dict: "a table"}
 
 
-def file_option(name: str) -> str:
-    """Return the option that a command for copying needs to use this file; empty for the default file."""
-    return "" if name == "memory.lock" else f" --file {shell_word(name)}"
+def same_options(name: str, chip: str | None) -> str:
+    """Return the options that a command for copying needs to use this file, and the chip of a call if it has one."""
+    file = "" if name == "memory.lock" else f" --file {shell_word(name)}"
+    return file + ("" if chip is None else f" --chip {shell_word(chip)}")
 
 
-def chip_option(chip: str | None) -> str:
-    """Return the option that a command for copying needs to use the chip of a call; empty if the call has none."""
-    return "" if chip is None else f" --chip {shell_word(chip)}"
+def _way_out(options: str) -> str:
+    return f"take what the dumps say with: bufferhouse lock --update{options} DUMPS"
 
 
-def _way_out(name: str, chip: str | None) -> str:
-    return f"take what the dumps say with: bufferhouse lock --update{file_option(name)}{chip_option(chip)} DUMPS"
+class Fault(NamedTuple):
+    """What is wrong with a program of a file, or with a part of it that names none, and the way out if there is one."""
+
+    key: Key | None
+    said: str
+    way_out: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.said}; {self.way_out}" if self.way_out else self.said
 
 
 class LockFault(UsageError):
@@ -182,32 +189,30 @@ def read_lock(path: Path, chip: str | None = None) -> Lock:
         LockFault: it is of a newer version, holds a merge conflict, or has faults, each named with line and column.
         UsageError: it cannot be read at all.
     """
-    text = _text(path, chip)
+    options = same_options(str(path), chip)
+    text = _text(path, options)
     for number, line in enumerate(text.split("\n"), 1):
         if _CONFLICT.match(line) and line[0] == "<":
-            raise LockFault(
-                f"{path}:{number}:1: expected no merge conflict, found {line[:40]!r}; {_way_out(str(path), chip)}"
-            )
-    reading = _Reading(str(path), text, chip)
+            raise LockFault(f"{path}:{number}:1: expected no merge conflict, found {line[:40]!r}; {_way_out(options)}")
+    reading = _Reading(str(path), text, options)
     entries = reading.entries(is_whole=True)
-    if reading.problems:
-        more = len(reading.problems) - _MOST_SHOWN
-        shown = [*reading.problems[:_MOST_SHOWN], *([f"… and {counted(more, 'more fault')}"] if more > 0 else [])]
+    if faults := reading.faults:
+        more = len(faults) - _MOST_SHOWN
+        shown = [*map(str, faults[:_MOST_SHOWN]), *([f"… and {counted(more, 'more fault')}"] if more > 0 else [])]
         raise LockFault("\n".join(shown))
     return Lock.of(entries)
 
 
 @dataclass(slots=True)
 class Mendable:
-    """What an update can use of a file: the entries of each side of a merge, and unreadable parts with their keys.
+    """What an update can use of a file: the entries of each side of a merge, and the faults of what cannot be read.
 
-    `chip` is the one that the call named.
+    `options` are those of a command that updates the file again.
     """
 
-    sides: list[dict[tuple[str, str, int], Entry]] = field(default_factory=list)
-    broken: list[tuple[tuple[str, str, int] | None, str]] = field(default_factory=list)
-    name: str = "memory.lock"
-    chip: str | None = None
+    sides: list[dict[Key, Entry]] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    options: str = ""
 
 
 def read_mendable(path: Path, chip: str | None = None) -> Mendable:
@@ -217,28 +222,28 @@ def read_mendable(path: Path, chip: str | None = None) -> Mendable:
         LockFault: it is of a newer version.
         UsageError: it cannot be read at all, or is not a lock, whose content an update would overwrite.
     """
-    text = _text(path, chip)
+    options = same_options(str(path), chip)
+    text = _text(path, options)
     if text.strip() and not any(mark in text for mark in _MARKS):
         raise UsageError(f"{path}: expected a lock or no file, found another file; remove it, or name one with --file")
-    found = Mendable(name=str(path), chip=chip)
+    found = Mendable(options=options)
     for side in dict.fromkeys(_sides(text)):
-        entries: dict[tuple[str, str, int], Entry] = {}
+        entries: dict[Key, Entry] = {}
         for first_line, block in _blocks(side):
-            reading = _Reading(str(path), block, chip, first_line)
+            reading = _Reading(str(path), block, options, first_line)
             for entry in reading.entries(is_whole=block == side):
                 entries[entry.key] = entry
-            found.broken += reading.broken
+            found.faults += reading.faults
         found.sides.append(entries)
     return found
 
 
-def _text(path: Path, chip: str | None = None) -> str:
+def _text(path: Path, options: str = "") -> str:
     try:
         with path.open("rb") as file:
             data = file.read(_MOST_BYTES + 1)
     except FileNotFoundError:
-        named = file_option(str(path)) + chip_option(chip)
-        raise UsageError(f"{path}: there is no such file; write it with: bufferhouse lock{named} DUMPS") from None
+        raise UsageError(f"{path}: there is no such file; write it with: bufferhouse lock{options} DUMPS") from None
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
     if len(data) > _MOST_BYTES:
@@ -279,11 +284,11 @@ def _blocks(text: str) -> Iterator[tuple[int, str]]:
 class _Reading:
     """A text while it is read, with the faults found so far."""
 
-    def __init__(self, name: str, text: str, chip: str | None, first_line: int = 1) -> None:
+    def __init__(self, name: str, text: str, options: str, first_line: int = 1) -> None:
         self.name, self.text, self.first_line = name, text, first_line
-        self.way_out = _way_out(name, chip)
-        self.problems: list[str] = []
-        self.broken: list[tuple[tuple[str, str, int] | None, str]] = []  # with the key of the program, if it has one
+        self.way_out = _way_out(options)
+        self.faults: list[Fault] = []
+        self._key: Key | None = None  # of the program that is being read
         self._places: dict | None = None
 
     def entries(self, *, is_whole: bool) -> list[Entry]:
@@ -291,29 +296,27 @@ class _Reading:
         try:
             document = parsed(self.text)
         except NoToml as error:
-            self._no_toml(error)
+            place = f"{self.name}:{error.line + self.first_line - 1}:{error.column}"
+            self.faults.append(Fault(_key_in(self.text), f"{place}: expected TOML, found: {error}", self.way_out))
             return []
         if is_whole or "version" in document:
             self._version(document)
-        if self.problems:
-            self.broken += [(None, problem) for problem in self.problems]
+        if self.faults:
             return []
         self._unknown(document, _FILE, ())
         chips = {}
         for number, chip in enumerate(self._tables(document, "chip", ())):
             if self._table(chip, _CHIP, ("chip", number)):
                 chips[chip["name"]] = chip.get("compiler", ""), chip.get("flags", "")
-        self.broken += [(None, problem) for problem in self.problems]
-        found: dict[tuple[str, str, int], Entry] = {}
+        found: dict[Key, Entry] = {}
         for number, table in enumerate(self._tables(document, "program", ())):
-            before = len(self.problems)
+            before, self._key = len(self.faults), _key_of(table)
             entry = self._entry(table, ("program", number), chips, is_whole)
             if entry and entry.key in found:
                 again = f"{entry.function} on {entry.chip} again"
                 self.fault(("program", number), "each program of a chip once", again)
-            if entry and len(self.problems) == before:
+            if entry and len(self.faults) == before:
                 found[entry.key] = entry
-            self.broken += [(_key_of(table), problem) for problem in self.problems[before:]]
         return list(found.values())
 
     def fault(self, path: tuple[str | int, ...], expected: str, found: object, way_out: str = "") -> None:
@@ -323,16 +326,8 @@ class _Reading:
         line, column = place_of(self._places, path)
         shown = found if isinstance(found, str) else repr(found)
         cut = shown if len(shown) <= 80 else f"{shown[:79]}…"
-        self.problems.append(
-            f"{self.name}:{line + self.first_line - 1}:{column}: expected {expected}, found {cut}"
-            + (f"; {way_out}" if way_out else "")
-        )
-
-    def _no_toml(self, error: NoToml) -> None:
-        line = error.line + self.first_line - 1
-        problem = f"{self.name}:{line}:{error.column}: expected TOML, found: {error}; {self.way_out}"
-        self.problems.append(problem)
-        self.broken.append((_key_in(self.text), problem))
+        said = f"{self.name}:{line + self.first_line - 1}:{column}: expected {expected}, found {cut}"
+        self.faults.append(Fault(self._key, said, way_out))
 
     def _version(self, document: Mapping[str, Any]) -> None:
         version = document.get("version")
@@ -342,7 +337,7 @@ class _Reading:
             )
         elif version > VERSION:
             self.fault(("version",), f"version {VERSION}", f"version {version}, of a newer bufferhouse")
-            raise NewerLock(self.problems[-1])
+            raise NewerLock(str(self.faults[-1]))
 
     def _unknown(self, table: Mapping[str, Any], keys: Mapping[str, type], path: tuple) -> None:
         for key in table:
@@ -358,7 +353,7 @@ class _Reading:
 
     def _table(self, table: Any, keys: Mapping[str, type], path: tuple) -> bool:
         """Return whether a table has the keys it must have, and all of them the right kind of value."""
-        before = len(self.problems)
+        before = len(self.faults)
         if not isinstance(table, dict):
             self.fault(path, "a table", table)
             return False
@@ -369,15 +364,12 @@ class _Reading:
                     self.fault((*path, key), key, "none")
             elif type(table[key]) is not kind or (kind is int and table[key] < 0):
                 self.fault((*path, key), f"{key} to be {_NAMES[kind]}", table[key])
-        return len(self.problems) == before
+        return len(self.faults) == before
 
     def _entry(
         self, table: Mapping[str, Any], path: tuple, chips: Mapping[str, tuple[str, str]], is_whole: bool
     ) -> Entry | None:
         if not self._table(table, _PROGRAM, path):
-            return None
-        if "chip" not in table:
-            self.fault(path, "chip", "none")
             return None
         if is_whole and table["chip"] not in chips:
             self.fault((*path, "chip"), f"a chip of the file, {' or '.join(map(repr, chips)) or 'none'}", table["chip"])
@@ -449,12 +441,12 @@ class _Reading:
         return found
 
 
-def _key_of(table: Mapping[str, Any]) -> tuple[str, str, int] | None:
+def _key_of(table: Mapping[str, Any]) -> Key | None:
     found = tuple(table.get(name) for name in ("function", "chip", "program_id"))
     return found if tuple(map(type, found)) == (str, str, int) else None
 
 
-def _key_in(text: str) -> tuple[str, str, int] | None:
+def _key_in(text: str) -> Key | None:
     """Return the key of the program in a piece of text that is no TOML, where its lines are whole."""
     found: dict[str, Any] = {}
     for line in text.split("\n"):
@@ -466,7 +458,7 @@ def _key_in(text: str) -> tuple[str, str, int] | None:
     return _key_of(found)
 
 
-def updated(kept: Mendable, fresh: Lock, programs: Iterable[tuple[str, str, int]] | None = None, why: str = "") -> Lock:
+def updated(kept: Mendable, fresh: Lock, programs: Iterable[Key] | None = None, why: str = "") -> Lock:
     """Return the lock after an update: entries of the dumps if they moved, all others unchanged.
 
     With `programs`, keys of entries, only these are updated; `why` is stored with them as the reason. A reason belongs
@@ -478,17 +470,17 @@ def updated(kept: Mendable, fresh: Lock, programs: Iterable[tuple[str, str, int]
     wanted = fresh.entries if programs is None else set(programs)
     moving = {key: entry for key, entry in fresh.entries.items() if key in wanted}
     known = gathered((entry.key, entry) for side in kept.sides for entry in side.values())
-    faults = [_without_dump(key, problem, kept, fresh) for key, problem in kept.broken if key not in moving]
-    entries: dict[tuple[str, str, int], Entry] = {}
+    faults = [fault for fault in kept.faults if fault.key not in moving]
+    entries: dict[Key, Entry] = {}
     for key, sides in known.items():
         if key in moving:
             continue
         if any(one.told != sides[0].told for one in sides[1:]):
-            problem = f"{key[0]} on {key[1]}: the sides of the merge differ in it; {_way_out(kept.name, kept.chip)}"
-            faults.append(_without_dump(key, problem, kept, fresh))
+            said = f"{key[0]} on {key[1]}: the sides of the merge differ in it"
+            faults.append(Fault(key, said, _way_out(kept.options)))
         entries[key] = _same_build(sides[0], fresh)
     if faults:
-        raise LockFault("\n".join(faults[:_MOST_SHOWN]))
+        raise LockFault("\n".join(str(_left(fault, kept.options, fresh)) for fault in faults[:_MOST_SHOWN]))
     for key, entry in moving.items():
         sides = known.get(key, [])
         same = next((one for one in sides if one.told == entry.told), None)
@@ -503,14 +495,13 @@ def updated(kept: Mendable, fresh: Lock, programs: Iterable[tuple[str, str, int]
     return Lock.of(entries.values())
 
 
-def _without_dump(key: tuple[str, str, int] | None, problem: str, kept: Mendable, fresh: Lock) -> str:
+def _left(fault: Fault, options: str, fresh: Lock) -> Fault:
     """Return a fault that an update leaves, with a way out: whoever sees it has just updated the file from dumps."""
-    if key in fresh.entries:
-        return problem  # its dump is there, but only other programs were to be written
-    anew = f"write the file anew with: bufferhouse lock{file_option(kept.name)}{chip_option(kept.chip)} DUMPS"
+    if fault.key in fresh.entries:
+        return fault  # its dump is there, but only other programs were to be written
     # A part of the file without a name may be of any program.
-    dump = f"there is no dump of {key[0]} on {key[1]}; if it is gone, " if key else ""
-    return f"{problem.removesuffix(f'; {_way_out(kept.name, kept.chip)}')}; {dump}{anew}"
+    dump = f"there is no dump of {fault.key[0]} on {fault.key[1]}; if it is gone, " if fault.key else ""
+    return fault._replace(way_out=f"{dump}write the file anew with: bufferhouse lock{options} DUMPS")
 
 
 def _same_build(entry: Entry, fresh: Lock) -> Entry:
@@ -521,7 +512,7 @@ def _same_build(entry: Entry, fresh: Lock) -> Entry:
 
 def _former(entry: Entry, kept: Mendable, fresh: Lock) -> Entry | None:
     """Return the entry of a program under its former name or signature, with which a check compares it."""
-    held = hold(Lock.of(one for side in kept.sides[:1] for one in side.values()), fresh)
+    held = hold(Lock.of(kept.sides[0].values()), fresh)
     for row in held.rows:
         before, after = row.pair[:2]
         if before and after and held.entries[after.dump_id].key == entry.key:
@@ -540,8 +531,9 @@ def _growth(before: Entry | None, entry: Entry) -> int:
 def other_chip(path: Path, lock: Lock, fresh: Lock, chip: str | None = None) -> LockFault:
     """Return the error for a file that has none of the chips of the dumps; `chip` is the chip that the call named."""
     line, column = place_of(places(_text(path)), ("chip", 0, "name"))
+    again = same_options(str(path), chip)
     return LockFault(
         f"{path}:{line}:{column}: expected a chip of the dumps, {' or '.join(map(repr, fresh.chips))}, found "
         f"{' and '.join(map(repr, lock.chips)) or 'none'}; --chip says what they are compiled for, and "
-        f"bufferhouse lock --update{file_option(str(path))}{chip_option(chip)} DUMPS adds a chip"
+        f"bufferhouse lock --update{again} DUMPS adds a chip"
     )

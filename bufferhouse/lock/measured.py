@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 
 from bufferhouse.compare.flags import effective_options
-from bufferhouse.compare.groups import gathered
+from bufferhouse.compare.groups import by, gathered
 from bufferhouse.compare.tiers import normalized
 from bufferhouse.engine.sql import execute
 from bufferhouse.errors import counted
@@ -41,12 +41,13 @@ def measured(
     programs = ask(con, "lock_programs", run_ids=run_ids).records
     spaces = _spaces(con, sorted({row["dump_id"] for row in programs}), checkout)
     options = _options(con, run_ids, programs)
-    found: dict[tuple[str, str, int], list[tuple[Record, Entry]]] = {}
-    for row in programs:
-        entry = _entry(row, spaces.get(row["dump_id"], []), options.get((row["run_id"], row["relative_path"])), chip)
-        found.setdefault(entry.key, []).append((row, entry))
-    lock = Lock.of(min((entry for _, entry in same), key=Entry.size_order) for same in found.values())
-    lock.notes = [note for same in found.values() if (note := _differing(same))]
+    entries = [
+        (row, _entry(row, spaces.get(row["dump_id"], []), options.get((row["run_id"], row["relative_path"])), chip))
+        for row in programs
+    ]
+    found = by(lambda one: one[1].key, entries).values()
+    lock = Lock.of(min((entry for _, entry in same), key=Entry.size_order) for same in found)
+    lock.notes = [note for same in found if (note := _differing(same))]
     if unnamed := sum(not entry.compiler for entry in lock.entries.values()):
         lock.notes.append(
             f"nothing says which compiler made the dumps of {counted(unnamed, 'program')}, so no check can tell that "
@@ -121,10 +122,9 @@ def _options(
 
 def output_sites(con: duckdb.DuckDBPyConnection, entries: Sequence[Entry], checkout: Checkout) -> dict[int, list[Site]]:
     """Return for some entries of dumps the operations whose results are in outputs of their own, the largest first."""
-    found: dict[int, list[Site]] = {}
     ids = sorted({entry.dump_id for entry in entries if entry.dump_id is not None})
-    for dump_id, _, size, op_name, source in ask(con, "lock_outputs", dump_ids=ids).rows if ids else ():
-        # The one that lost a donation is among these: a lock does not say how many did.
-        site = Site(size, "output", 0, "", normalized(op_name or ""), checkout.told(source))
-        found.setdefault(dump_id, []).append(site)
-    return found
+    # The one that lost a donation is among these: a lock does not say how many did.
+    return gathered(
+        (dump_id, Site(size, "output", 0, "", normalized(op_name or ""), checkout.told(source)))
+        for dump_id, _, size, op_name, source in (ask(con, "lock_outputs", dump_ids=ids).rows if ids else ())
+    )

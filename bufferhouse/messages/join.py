@@ -11,7 +11,7 @@ from bufferhouse.engine.sql import execute
 from bufferhouse.messages.figures import range_of
 from bufferhouse.messages.message import ROUNDED_TO, Allocation, Message
 from bufferhouse.messages.rows import ROLE
-from bufferhouse.messages.rules import Parts, is_explained, reproduce
+from bufferhouse.messages.rules import SUMS, Parts, is_explained, reproduce
 from bufferhouse.query.statements import Record, ask
 
 
@@ -24,11 +24,12 @@ class Joined(NamedTuple):
     several: Sequence[Record] = ()
 
 
+_RUNS = "SELECT run_id, run_name, root FROM raw.runs WHERE COALESCE(run_name = $run_name, TRUE)"
 _FAILED = """
 SELECT r.run_name, o.relative_path
 FROM staging.observations AS o
 INNER JOIN staging.runs AS r ON o.run_id = r.run_id
-WHERE o.did_not_fit
+WHERE o.did_not_fit AND COALESCE(r.run_name = $run_name, TRUE)
 """
 
 
@@ -37,16 +38,16 @@ def dumps(con: duckdb.DuckDBPyConnection, run_name: str | None = None) -> list[R
 
     `has_failed` is whether files beside it say so, whatever a message says.
     """
-    roots = dict(con.execute("SELECT run_name, root FROM raw.runs").fetchall())
-    failed = set(con.execute(_FAILED).fetchall())
+    runs = execute(con, _RUNS, run_name=run_name).fetchall()
+    roots = {name: root.rstrip("/") for _, name, root in runs}
+    failed = set(execute(con, _FAILED, run_name=run_name).fetchall())
     return [
         {
             **one,
-            "source_uri": f"{roots[one['run_name']].rstrip('/')}/{one['relative_path']}",
+            "source_uri": f"{roots[one['run_name']]}/{one['relative_path']}",
             "has_failed": (one["run_name"], one["relative_path"]) in failed,
         }
-        for one in ask(con, "oom_dumps").records
-        if run_name in (None, one["run_name"])
+        for one in ask(con, "oom_dumps", run_ids=[run_id for run_id, *_ in runs]).records
     ]
 
 
@@ -91,9 +92,9 @@ def join(
     if name and not fitting:
         return Joined(None, None, f"none of the dumps there is of the module {name}")
     if len(fitting) > 1 or has_others or message.dialect == "T4":
-        fitting = _explaining(con, message, fitting)
-    if not fitting:
-        return Joined(None, None, _why_none(message))
+        fitting, why_none = _explaining(con, message, fitting)
+        if not fitting:
+            return Joined(None, None, why_none)
     if len(fitting) > 1:
         names = ", ".join(sorted(one["relative_path"] for one in fitting)[:3])
         return Joined(None, None, f"{len(fitting)} dumps fit as well: {names}", fitting)
@@ -109,37 +110,31 @@ def _parts(dump: Record) -> Parts:
     return Parts(*(dump[name] for name in Parts._fields))
 
 
-SUMS, SIZES = ("T1", "T2", "T3", "T3b", "T3r"), ("T8", "G1", "G2")  # dialects of which a figure tells the dump
+SIZES = ("T8", "G1", "G2")  # dialects of which the size of an allocation tells the dump
 
 
-def _explaining(con: duckdb.DuckDBPyConnection, message: Message, candidates: list[Record]) -> list[Record]:
-    """Return the dumps that explain a message: by its figure, else by the instruction or shape that it names."""
+def _explaining(con: duckdb.DuckDBPyConnection, message: Message, candidates: list[Record]) -> tuple[list[Record], str]:
+    """Return the dumps that explain a message, by its figure, else by what it names; and why, where there is none."""
     if message.dialect in SUMS and not message.faults:
-        return [one for one in candidates if is_explained(reproduce(message, _parts(one)))]
+        found = [one for one in candidates if is_explained(reproduce(message, _parts(one)))]
+        return found, "none of the dumps there has bytes that sum to its figures"
     if message.dialect in SIZES and not message.faults:
         sized = _sized(con, message)  # one look at all: a run has thousands of dumps, and its log many messages
-        return [one for one in candidates if one["dump_id"] in sized]
-    return [one for one in candidates if has_named(con, message, one["dump_id"])]
-
-
-def _why_none(message: Message) -> str:
-    """Return the reason why a message belongs to none of several dumps."""
-    if message.dialect in SUMS and not message.faults:
-        return "none of the dumps there has bytes that sum to its figures"
-    if message.dialect in SIZES and not message.faults:
-        return f"none of the dumps there has an allocation of just {allocated(message)}"
+        found = [one for one in candidates if one["dump_id"] in sized]
+        return found, f"none of the dumps there has an allocation of just {allocated(message)}"
     instruction, shape = _named(message)
-    if instruction or shape:
-        wanted = filter(None, ("a value", shape, instruction and f"of {instruction}"))
-        return f"none of the dumps there has {' '.join(wanted)}"
-    return "it names nothing that identifies one of the dumps there"
+    if not (instruction or shape):
+        return [], "it names nothing that identifies one of the dumps there"
+    wanted = filter(None, ("a value", shape, instruction and f"of {instruction}"))
+    found = [one for one in candidates if has_named(con, message, one["dump_id"])]
+    return found, f"none of the dumps there has {' '.join(wanted)}"
 
 
 def _named(message: Message) -> tuple[str | None, str | None]:
     """Return the instruction that a message names, or that of the first allocation it lists, and the shape."""
     listed = message.allocations[0].instruction if message.allocations else None
     # T5 names the shape of a window of a kernel in VMEM and SMEM, which is no value.
-    is_window = message.dialect == "T5" and message.memory_space != "hbm"
+    is_window = message.dialect == "T5" and not message.is_of_default_space
     shape = message.shape.partition("{")[0] if message.shape and not is_window else None
     return message.instruction or listed, shape
 

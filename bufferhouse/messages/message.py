@@ -96,6 +96,11 @@ class Message:
         return self.dialect not in ("G3", "R", DONATION)
 
     @property
+    def is_of_default_space(self) -> bool:
+        """Whether it is about memory space 0; of VMEM and SMEM a dump does not hold what a kernel takes as it runs."""
+        return self.memory_space in ("hbm", None)
+
+    @property
     def is_of_allocator(self) -> bool:
         """Whether it is what an allocator wrote to the log, and no exception."""
         return self.dialect == "G1" and self.lines[0].startswith("Allocator ")

@@ -71,7 +71,8 @@ def _prints_nothing(message: Message, name: str) -> bool:
 
 _LISTINGS = ("T1", "T2")
 _SENTENCES = ("T3", "T3b", "T3r")
-_NOT_COUNTED = "not counted"
+SUMS = _LISTINGS + _SENTENCES  # dialects of which a figure is a sum that tells the dump
+NOT_COUNTED = "not counted"
 # Which of parameters and temporaries is too much by itself decides what libtpu adds up until 0.0.40: where temporaries
 # are, it prints `arguments 0B`, where parameters are `program unknown size`.
 RULES = (
@@ -187,7 +188,7 @@ def _own(message: Message, figure: Figure) -> Reproduced | None:
         if size and shows(figure.printed, size):
             return Reproduced(figure, size, "allocations of the listing", True)
     if message.dialect in _LISTINGS and figure.printed == "0B" and figure.name in _ZERO:
-        return Reproduced(figure, 0, _NOT_COUNTED, True)
+        return Reproduced(figure, 0, NOT_COUNTED, True)
     if figure.name in ("capacity", "reserved"):
         size = _exact_capacity(message, figure) if figure.name == "capacity" else _exact_reserved(message, figure)
         if size is not None:

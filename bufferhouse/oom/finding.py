@@ -7,7 +7,7 @@ import duckdb
 
 from bufferhouse.messages import join, rules
 from bufferhouse.messages.figures import nominal
-from bufferhouse.messages.message import DONATION, HOST, REPORTED, Message
+from bufferhouse.messages.message import DONATION, HOST, REPORTED, Message, once
 from bufferhouse.messages.rules import Reproduced
 from bufferhouse.query.statements import Record, ask
 from bufferhouse.whatif.moments import Moments
@@ -15,7 +15,6 @@ from bufferhouse.whatif.space import read_space
 
 _PARTS = {"arguments": "parameters", "outputs": "outputs", "temporaries": "temporaries"}
 VALUES = 10  # that a finding names
-_DEFAULT = ("hbm", None)  # memory space 0; of VMEM and SMEM a dump does not hold what a kernel takes while it runs
 
 
 @dataclass(slots=True)
@@ -33,9 +32,9 @@ class Finding:
     message: Message
     capacity_bytes: int | None
     figures: list[Reproduced]
-    dump: Record | None = None
-    reason: str | None = None
-    several: Sequence[Record] = ()
+    dump: Record | None
+    reason: str | None
+    several: Sequence[Record]
     doubt: str | None = None
     parts: dict[str, int] = field(default_factory=dict)
     values: list[Record] = field(default_factory=list)
@@ -81,20 +80,19 @@ def explain(
 ) -> list[Finding]:
     """Return a finding for each message; `candidates` are the dumps (`join.dumps`) that it may be about.
 
-    `has_unread` is whether there are dumps besides, which could not be read.
+    Messages that say the same have one. `has_unread` is whether there are dumps besides, which could not be read.
 
     Warnings of donations are about no failure: marts.donation_warnings has them.
     """
     findings = []
-    for message in messages:
+    for message in once(messages):
         if message.dialect == DONATION:
             continue
         joined = join.join(con, message, candidates, has_unread=has_unread)
-        finding = Finding(message, rules.capacity_bytes(message), rules.reproduce(message, joined.parts))
-        finding.dump, finding.reason, finding.several = joined.dump, joined.reason, joined.several
-        findings.append(finding)
+        capacity, figures = rules.capacity_bytes(message), rules.reproduce(message, joined.parts)
+        findings.append(Finding(message, capacity, figures, joined.dump, joined.reason, joined.several))
     # The sum of what a kernel takes is that of the message alone, and tells no dump.
-    summed = [one for one in findings if one.dump and one.message.dialect in join.SUMS]
+    summed = [one for one in findings if one.dump and one.message.dialect in rules.SUMS]
     taken = {one.dump["dump_id"] for one in summed if rules.is_explained(one.figures)}
     for finding in findings:
         message, dump = finding.message, finding.dump
@@ -159,7 +157,7 @@ def _take_apart(con: duckdb.DuckDBPyConnection, finding: Finding) -> None:
     dump_id, parts = finding.dump["dump_id"], finding.dump
     if not finding.message.is_failure or finding.message.memory_space == HOST:
         return
-    if finding.message.memory_space not in _DEFAULT:
+    if not finding.message.is_of_default_space:
         finding.values, finding.value_count = _listed(con, finding.message, dump_id)
         return
     at_peak = ask(con, "oom_values", dump_id=dump_id, memory_space=0).records

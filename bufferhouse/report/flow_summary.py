@@ -17,24 +17,24 @@ def pass_summary(
     warehouse_bytes: int | None,
 ) -> str:
     """Return the summary of one ingest: figures, sources, rejects and waiting files with their reasons."""
-    rows = [
-        ("dumps seen", total.seen),
-        ("new contents", total.new),
-        ("known", total.known),
-        ("other files ignored", total.ignored),
-        ("rejected", total.rejected),
-        ("rejected before", total.known_rejected),
-        ("unreadable", len(total.unreadable)),
-        ("waiting", len(total.waiting)),
-        ("late", total.late),
-        ("left out, as retention removed their runs", sum(total.pruned.values())),
-        ("text", human_bytes(total.bytes)),
-        ("text bytes", total.bytes),
-        ("seconds", f"{total.seconds:.1f}"),
-        ("warehouse bytes", warehouse_bytes if warehouse_bytes is not None else "none"),
-        ("published", published or "no"),
-    ]
-    parts = [figures(dict(rows))]
+    rows = {
+        "dumps seen": total.seen,
+        "new contents": total.new,
+        "known": total.known,
+        "other files ignored": total.ignored,
+        "rejected": total.rejected,
+        "rejected before": total.known_rejected,
+        "unreadable": len(total.unreadable),
+        "waiting": len(total.waiting),
+        "late": total.late,
+        "left out, as retention removed their runs": sum(total.pruned.values()),
+        "text": human_bytes(total.bytes),
+        "text bytes": total.bytes,
+        "seconds": f"{total.seconds:.1f}",
+        "warehouse bytes": warehouse_bytes if warehouse_bytes is not None else "none",
+        "published": published or "no",
+    }
+    parts = [figures(rows)]
     if len(by_source) > 1:
         columns = ("source", "seen", "new", "known", "rejected", "waiting")
         cells = [

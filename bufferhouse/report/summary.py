@@ -1,6 +1,6 @@
 """The result of an ingest in a few lines."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from bufferhouse.errors import counted, did_you_mean
 from bufferhouse.ingest.summary import Summary
@@ -56,7 +56,7 @@ def _done(summary: Summary, plan: bool) -> Iterator[str]:
     if summary.pruned:
         yield (
             f"left out: {counted(sum(summary.pruned.values()), 'dump')} of {counted(len(summary.pruned), 'run')} that "
-            f"retention removed, {_first_of(list(summary.pruned))}; to load one again, name its files: "
+            f"retention removed, {_first_of(summary.pruned)}; to load one again, name its files: "
             "bufferhouse ingest SOURCE"
         )
 
@@ -132,7 +132,7 @@ def _other_facts(found: Mapping[str, Mapping[str, str]]) -> str:
     name, facts = next(iter(found.items()))
     pairs = " ".join(_word(f"{fact}={value}") for fact, value in facts.items())
     return (
-        f"warning: run {_first_of(list(found))}: known facts and labels stay as they are, though the run.json or this "
+        f"warning: run {_first_of(found)}: known facts and labels stay as they are, though the run.json or this "
         "call says something else; correct what is wrong, or change the facts: "
         f"bufferhouse runs set {_word(name)} {pairs}"
     )
@@ -143,7 +143,7 @@ def _unread_keys(found: Mapping[str, list[str]]) -> str:
     near = next(filter(None, (did_you_mean(key, KEYS) for key in keys)), "")
     shown = ", ".join(printable(key) for key in keys[:_SHOWN_KEYS]) + (", …" if len(keys) > _SHOWN_KEYS else "")
     return (
-        f"warning: run {_first_of(list(found))}: keys of run.json that are not read: {shown}{near or '.'} "
+        f"warning: run {_first_of(found)}: keys of run.json that are not read: {shown}{near or '.'} "
         f"The keys are {', '.join(KEYS)}; keep other facts in labels"
     )
 
@@ -167,6 +167,6 @@ def _run_files_below(summary: Summary) -> list[str]:
     ]
 
 
-def _first_of(runs: list[str]) -> str:
+def _first_of(runs: Collection[str]) -> str:
     others = f" and {counted(len(runs) - 1, 'other run')}" if len(runs) > 1 else ""
-    return printable(runs[0]) + others
+    return printable(next(iter(runs))) + others

@@ -1,6 +1,11 @@
 -- The dumps that a message may be about: what their allocations of the default memory space sum to.
 -- grain: run_name, relative_path
-WITH parts AS (
+-- parameters: run_ids (the runs)
+WITH observations AS (
+    SELECT * FROM marts.observations_v2 WHERE run_id IN ($run_ids)
+),
+
+parts AS (
     SELECT
         dump_id,
         SUM(CASE WHEN kind = 'parameter' THEN size_bytes ELSE 0 END) AS parameters,
@@ -10,7 +15,7 @@ WITH parts AS (
         SUM(CASE WHEN kind = 'constant' THEN size_bytes ELSE 0 END) AS constants,
         SUM(CASE WHEN kind = 'thread-local' THEN size_bytes ELSE 0 END) AS thread_local
     FROM marts.allocations_v1
-    WHERE memory_space = 0
+    WHERE memory_space = 0 AND dump_id IN (SELECT dump_id FROM observations)
     GROUP BY dump_id
 ),
 
@@ -20,7 +25,7 @@ others AS (
         SUM(size_bytes) AS of_cpu,
         SUM(CASE WHEN memory_space NOT IN (5, 6) THEN size_bytes ELSE 0 END) AS of_gpu
     FROM marts.allocations_v1
-    WHERE memory_space <> 0 AND kind <> 'thread-local'
+    WHERE memory_space <> 0 AND kind <> 'thread-local' AND dump_id IN (SELECT dump_id FROM observations)
     GROUP BY dump_id
 )
 
@@ -44,7 +49,7 @@ SELECT
             CASE WHEN o.compile_target = 'cpu' THEN r.of_cpu WHEN o.compile_target <> 'tpu' THEN r.of_gpu END, 0
         ) AS BIGINT
     ) AS other_spaces  -- Bytes of other memory spaces that lie in the same memory.
-FROM marts.observations_v2 AS o
+FROM observations AS o
 LEFT JOIN parts AS p ON o.dump_id = p.dump_id
 LEFT JOIN others AS r ON o.dump_id = r.dump_id
 ORDER BY o.run_name, o.relative_path, o.dump_id

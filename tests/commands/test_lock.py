@@ -379,3 +379,8 @@ def test_a_dump_that_cannot_be_read_takes_no_entry_out_of_a_new_file(tmp_path: P
     said = call("lock", dumps, "--file", path)
     stays = f"1 program without a dump stays in {path}: a dump that cannot be read may be of it"
     assert (1, stays, before) == (said.code, said.err.splitlines()[-1], path.read_text())
+    other = tmp_path / "other.lock"
+    assert 0 == call("lock", "stored", "--file", other).code
+    path.write_text(f"<<<<<<< ours\n{before}=======\n{other.read_text()}>>>>>>> theirs\n")
+    said = call("lock", dumps, "--file", path)
+    assert (2, True) == (said.code, f"write the file anew with: bufferhouse lock --file {path} DUMPS" in said.err)

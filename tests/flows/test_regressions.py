@@ -20,6 +20,7 @@ import flows.regressions
 from bufferhouse.commands.ingest_run import run_ingest
 from bufferhouse.compare.donations import NOT_REQUESTED
 from bufferhouse.config.load import load
+from bufferhouse.errors import UsageError
 from bufferhouse.report.compare.data import read_comparison
 from tests.command_line import CHECKOUT, kill_group, start
 from tests.flows.clock import artifacts, figures
@@ -71,6 +72,14 @@ def night(folder: Path, day: int, **facts: str) -> str:
     """Make a folder of dumps the run of a day, with other facts about it in its run.json; return its path."""
     (folder / "run.json").write_text(json.dumps({**facts, "started_at": f"2026-11-0{day}T00:00:00Z"}))
     return str(folder)
+
+
+def test_a_run_that_went_meanwhile_is_said_to_have_gone(own_warehouse):
+    """Retention may remove one of the runs behind the choice: the flow run ends with that, and not with a traceback."""
+    with duckdb.connect(str(own_warehouse), read_only=True) as con:
+        (run_id,) = con.execute("SELECT run_id FROM raw.runs WHERE run_name = ?", [BEFORE]).fetchone()
+    with pytest.raises(UsageError, match=f"run {BEFORE} or {AFTER} was removed before it was compared"):
+        flows.regressions.compare.fn(str(own_warehouse), BEFORE, AFTER, (run_id, 1_000_000), "reserved", 0.0)
 
 
 def test_growth_over_the_limit_is_told(prefect_server, upgraded, told):

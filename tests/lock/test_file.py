@@ -148,7 +148,7 @@ def test_brackets_beyond_all_measure_are_refused(path: Path):
     path.write_text("version = 1  # [[chip]]\nx = " + "[" * 20_000)
     with pytest.raises(LockFault, match=r"memory.lock:2:20005: expected TOML"):
         read_lock(path)
-    assert [(None, True)] == [(key, "expected TOML" in said) for key, said in read_mendable(path).broken]
+    assert [(None, True)] == [(fault.key, "expected TOML" in fault.said) for fault in read_mendable(path).faults]
 
 
 def test_an_update_writes_what_moved_and_nothing_else(path: Path):
@@ -264,7 +264,10 @@ def test_a_fault_names_the_file_in_its_way_out(tmp_path: Path):
         assert words == str(told.value).rpartition("; ")[2]
 
 
-@pytest.mark.parametrize("text", ["", "[[chip]]\ngarbage [[\n", "version = 1\n[[program]]\nfunction =\n"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "[[chip]]\ngarbage [[\n", "version = 1\n[[program]]\nfunction =\n", "version = 1 # [[chip]]\nprogram = 1\n"],
+)
 def test_a_file_that_no_update_mends_is_written_anew(tmp_path: Path, text: str):
     """Where nothing tells of which program a fault is, the way out is no update, which found the fault."""
     path = tmp_path / "memory.lock"

@@ -8,7 +8,6 @@ import pytest
 
 from bufferhouse.ingest.in_memory import in_memory
 from bufferhouse.messages.join import dumps
-from bufferhouse.messages.message import once
 from bufferhouse.messages.rows import message_id, stored
 from bufferhouse.messages.rules import RULES
 from bufferhouse.oom.finding import VALUES, Finding, explain
@@ -56,7 +55,7 @@ def assert_as_the_command_says(con) -> tuple[int, int]:
     values = by_message(con, VALUES_AT_PEAK, most=VALUES)
     failures = []
     for run_id, run in con.execute("SELECT run_id, run_name FROM raw.runs ORDER BY run_name").fetchall():
-        for finding in explain(con, once(stored(con, run_id)), dumps(con, run)):
+        for finding in explain(con, stored(con, run_id), dumps(con, run)):
             key = run, message_id(finding.message)
             assert [facts_of(finding)] == facts.pop(key)
             expected = {one.figure.name: (one.figure.printed, *one[1:]) for one in finding.figures}

@@ -160,7 +160,7 @@ def test_the_command_prints_and_writes(example_warehouse: Path, tmp_path: Path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--format", "csv"], "--format: expected table or markdown or json, found 'csv'"),
+        (["--format", "csv"], "--format: expected table, markdown or json, found 'csv'"),
         (["--html", "no/such/folder.html"], "the folder of the page does not exist"),
         (["--from", "x"], "expected --warehouse or --from, not both"),
     ],

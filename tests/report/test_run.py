@@ -313,7 +313,7 @@ def test_dumps_in_no_warehouse(fleet: Path, tmp_path: Path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--format", "csv"], "--format: expected table or markdown or json"),
+        (["--format", "csv"], "--format: expected table, markdown"),
         (["--html", "no/such/folder.html"], "the folder of the page does not exist"),
         (["--from", "x"], "expected --warehouse or --from, not both"),
     ],

@@ -172,9 +172,8 @@ def read_comparison(
         else:
             parts = _part(con, before), _part(con, after)
         wanted = {"metric": metric, "relevant": relevant, "program_ids": program_ids, "memory_space": memory_space}
-        run_ids = [part.run_id for part in parts]
         told = {"warehouse": name, "note": note, "is_in_memory": isinstance(origin, list)}
-        return comparison_of(con, *run_ids, parts=parts, **told, **wanted)
+        return comparison_of(con, *parts, **told, **wanted)
 
 
 def _part(con: duckdb.DuckDBPyConnection, word: str) -> Part:
@@ -185,8 +184,8 @@ def _part(con: duckdb.DuckDBPyConnection, word: str) -> Part:
 
 def comparison_of(
     con: duckdb.DuckDBPyConnection,
-    before_run_id: int,
-    after_run_id: int,
+    before: Part,
+    after: Part,
     *,
     warehouse: str = "",
     note: str | None = None,
@@ -194,15 +193,13 @@ def comparison_of(
     relevant: Threshold = RELEVANT,
     program_ids: Sequence[int] | None = None,
     memory_space: int | None = None,
-    parts: tuple[Part, Part] | None = None,
     is_in_memory: bool = False,
 ) -> Comparison:
-    """Compare two runs by their ids, or `parts` of them; the rest as `read_comparison`."""
-    runs = {"before_run_id": before_run_id, "after_run_id": after_run_id}
-    sides = ask(con, "compare_runs", **runs)
-    within = WHOLE if parts is None else (parts[0].paths, parts[1].paths)
+    """Compare two runs, or parts of them; the rest as `read_comparison`."""
+    runs = {"before_run_id": before.run_id, "after_run_id": after.run_id}
+    sides, within = ask(con, "compare_runs", **runs), (before.paths, after.paths)
     if within != WHOLE:
-        sides = Answer.of([_of_part(side, part) for side, part in zip(sides.records, parts, strict=True)])
+        sides = Answer.of([_of_part(side, part) for side, part in zip(sides.records, (before, after), strict=True)])
     device_facts = _device_facts(con, sides.records)
     wanted = {"metric": metric, "program_ids": program_ids, "memory_space": memory_space}
     rows = compare_runs(con, **runs, **wanted, within=within)
@@ -212,7 +209,7 @@ def comparison_of(
         spaces = {row.memory_space for row in of_all}
     pairs = [row.pair for row in rows]
     changes = changed_flags(con, **runs, pairs=pairs, within=within)
-    lost = lost_donations(con, after_run_id, pairs, within[1])
+    lost = lost_donations(con, after.run_id, pairs, after.paths)
     lost = [one for one in lost if memory_space in (None, one.memory_space)]
     programs = program_records(rows, relevant, sides.records)
     answers = {
@@ -224,19 +221,18 @@ def comparison_of(
     return Comparison(
         warehouse, note, metric, relevant, rows, answers, device_facts, *beside, sorted(spaces),
         is_part=program_ids is not None, run_flags=() if changes else _run_flags(con, runs), is_in_memory=is_in_memory,
-        shared_count=_shared_count(parts, program_ids) if parts else 0,
+        shared_count=_shared_count(before, after, program_ids),
     )  # fmt: skip
 
 
-def _shared_count(parts: Sequence[Part], program_ids: Sequence[int] | None) -> int:
+def _shared_count(before: Part, after: Part, program_ids: Sequence[int] | None) -> int:
     """Return how many dumps of some programs, None for all, are in both of two parts of one run, and not all of them.
 
     Two conditions may hold for one dump: its flags are the default of another one.
     """
-    before, after = parts
     if before.run_id != after.run_id or before.conditions == after.conditions:
         return 0
-    files = [set(part.files) for part in parts if part.files is not None]
+    files = [set(part.files) for part in (before, after) if part.files is not None]
     return sum(program_ids is None or file.program_id in program_ids for file in set.intersection(*files))
 
 
@@ -269,7 +265,7 @@ def _device_facts(con: duckdb.DuckDBPyConnection, sides: Sequence[Record]) -> li
 
     Only programs of both runs are looked at: others may use what these do not.
     """
-    before, after = (side["run_id"] for side in sorted(sides, key=lambda side: side["side"], reverse=True))
+    before, after = (side["run_id"] for side in sides)
     if before == after or all(side["device_kind"] or side["platform"] == "cpu" for side in sides):
         return []
     seen: dict[str, dict[int, set[str]]] = {}

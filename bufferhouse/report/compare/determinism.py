@@ -3,6 +3,7 @@
 import duckdb
 
 from bufferhouse.compare.flags import effective_options
+from bufferhouse.compare.groups import gathered
 from bufferhouse.engine.sql import registered
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record, ask
@@ -49,13 +50,9 @@ def read_determinism(origin: Origin, *, wait: float) -> Answers:
 
 def _told(con: duckdb.DuckDBPyConnection) -> list[tuple[int, int | None, str | None]]:
     """Return run, dump and the flags that may change code, by files beside the dump; without a dump, by the run."""
-    found: list[tuple[int, int | None, str | None]] = []
-    sets: dict[tuple[int, int], list[int]] = {}
-    for run_id, dump_id, xla_flags, key in ask(con, "determinism_flags").rows:
-        if dump_id is None:
-            found.append((run_id, None, effective_flags(xla_flags)))
-        else:
-            sets.setdefault((run_id, dump_id), []).append(key)
+    rows = ask(con, "determinism_flags").rows
+    found = [(run_id, None, effective_flags(flags)) for run_id, dump_id, flags, _ in rows if dump_id is None]
+    sets = gathered(((run_id, dump_id), key) for run_id, dump_id, _, key in rows if dump_id is not None)
     by_files = effective_options(con, {tuple(keys) for keys in sets.values()})
     return found + [(*place, by_files[tuple(keys)]) for place, keys in sets.items()]
 

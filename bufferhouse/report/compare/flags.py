@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from bufferhouse.compare.flags import FlagChange
 from bufferhouse.query.statements import Record
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import printable
+from bufferhouse.report.text.figures import printable, some_of
 from bufferhouse.report.text.sections import Section
 
 _COLUMNS = [
@@ -37,8 +37,7 @@ def flag_records(changes: Sequence[FlagChange], programs: Sequence[Record]) -> l
 def flags_said(changes: Sequence[FlagChange]) -> str:
     """Return the options that differ with their values before and after, safe to print."""
     said = [f"{printable(one.flag_name, 100)} {_said(one.before)} → {_said(one.after)}" for one in changes]
-    more = len(said) - _IN_A_SENTENCE
-    return ", ".join(said[:_IN_A_SENTENCE]) + (f" and {more:,} more" if more > 0 else "")
+    return some_of(said, _IN_A_SENTENCE)
 
 
 def flag_section(flags: Sequence[Record]) -> list[Section]:

@@ -19,7 +19,7 @@ from bufferhouse.report.compare.sections import METRIC_NAMES, cause_section
 from bufferhouse.report.compare.text import with_causes
 from bufferhouse.report.opening import Origin, Reported, find_programs, opened
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import bytes_form, printable, some_of, space_title, sparkline
+from bufferhouse.report.text.figures import bytes_form, compiler_said, printable, some_of, space_title, sparkline
 from bufferhouse.report.text.screen import cut, report_text
 from bufferhouse.report.text.sections import Section, plain_json
 
@@ -58,7 +58,7 @@ class Blamed(Reported):
     metric: str
     series: Sequence[Series]
     joined: Sequence[Joined]
-    notes: Sequence[str] = ()
+    notes: Sequence[str]
 
 
 def read_blame(
@@ -192,13 +192,12 @@ def _sections(series: Series, metric: str, exact: bool) -> list[Section]:
     points, explained = [], []
     for (old, new, row), flags in zip(series.changes, series.flags, strict=True):
         (record,), causes = _told([row])
-        compiler = " ".join(filter(None, (new["compiler"], new["compiler_version"]))) or None
         points.append(
             {
                 **(exactly(record) if exact else record),
                 "run_name": new["run_name"],
                 "previous_run_name": old["run_name"],
-                "compiler": compiler,
+                "compiler": compiler_said(new) or None,
             }
         )
         section = cause_section(record, causes, exact=exact)

@@ -13,7 +13,6 @@ from bufferhouse.report.compare.records import key_of, match_records, unmatched_
 from bufferhouse.report.compare.sections import (
     METRIC_NAMES,
     compare_sections,
-    explained,
     notes,
     place_key,
     subtitle,
@@ -114,7 +113,7 @@ def _part(section: Section, comparison: Comparison, made: dict[str, list[Record]
         chart = change_chart(section.records, section.where, section.title) if is_changed else None
         return _Part(section, chart, f"Change of {metric}.")
     key = key_of(section.where)
-    row = next(row for row in explained(comparison) if key_of(row) == key)
+    row = comparison.by_key[key]
     steps = waterfall_records(section.where, row, section.records)
     made[STEPS] += steps
     chart = waterfall_chart(steps, section.where, section.title)

@@ -13,7 +13,15 @@ from bufferhouse.report.compare.flags import flag_section
 from bufferhouse.report.compare.joined import with_guesses
 from bufferhouse.report.compare.records import KEY, exactly, key_of
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import bytes_form, printable, some_of, space_heading, space_key, space_title
+from bufferhouse.report.text.figures import (
+    bytes_form,
+    compiler_said,
+    printable,
+    some_of,
+    space_heading,
+    space_key,
+    space_title,
+)
 from bufferhouse.report.text.sections import Section
 
 _SHOWN = 15  # rows of a table on a terminal and in Markdown
@@ -116,7 +124,8 @@ def _name(side: Record) -> str:
 
 def totals_section(comparison: Comparison, *, exact: bool) -> list[Section]:
     """Return how many programs of each memory space changed, and the bytes of those in both runs; none without any."""
-    if not comparison.totals:
+    totals = comparison.totals
+    if not totals:
         return []
     lines = [
         f"Metric: {METRIC_NAMES[comparison.metric]}. Programs are matched by name and entry signature; bytes are sums "
@@ -126,21 +135,22 @@ def totals_section(comparison: Comparison, *, exact: bool) -> list[Section]:
     places = {(row["platform"], row["memory_space"], row["program_id"]) for row in comparison.programs}
     if len(places) < len(comparison.programs):
         lines.append("A program with several different dumps in a run counts once for each pair of dumps.")
-    joined = any(total[f"{change}_count"] for total in comparison.totals for change in CHANGES)
+    joined = any(total[f"{change}_count"] for total in totals for change in CHANGES)
     if joined:
         lines.append(
             "Reshaped programs have another signature, renamed ones another name; they are no part of these bytes."
         )
     columns = [*_TOTALS[:6], *_JOINED, *_TOTALS[6:]] if joined else _TOTALS
-    return [Section("Programs: changed, unchanged, new, gone", lines, columns, comparison.totals, "totals")]
+    return [Section("Programs: changed, unchanged, new, gone", lines, columns, totals, "totals")]
 
 
 def status_sections(comparison: Comparison, *, exact: bool) -> list[Section]:
     """Return the programs of each status but unchanged, in each memory space."""
+    totals = comparison.totals
     return [
         _status_section(comparison, space, status, exact)
         for status in _PARTS
-        for space in comparison.totals
+        for space in totals
         if space[f"{status.replace(' ', '_')}_count"]
     ]
 
@@ -196,8 +206,7 @@ def _capacity_lines(comparison: Comparison, shown: Callable[[int], str]) -> list
 
 
 def _run(side: Record) -> str:
-    compiler = " ".join(filter(None, (side["compiler"], side["compiler_version"])))
-    facts = (compiler, side["platform"], side["device_kind"], side["track"])
+    facts = (compiler_said(side), side["platform"], side["device_kind"], side["track"])
     words = [_name(side), *(printable(word, 80) for word in dict.fromkeys(filter(None, facts)))]
     rejects = f", {counted(side['reject_count'], 'reject')}" if side["reject_count"] else ""
     started = f"started {side['started_at']:%Y-%m-%d %H:%M} UTC"

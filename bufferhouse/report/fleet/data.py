@@ -52,6 +52,10 @@ class Series:
         """Whether the series can have moved: a series of one run cannot."""
         return self.run_count > 1
 
+    def reserved(self, runs: Sequence[Record]) -> list[int | None]:
+        """Return its reserved bytes in each of some runs; None for a run without it."""
+        return [self.by_run.get(run["run_id"], {}).get("reserved_bytes") for run in runs]
+
 
 @dataclass(frozen=True, slots=True)
 class Space:

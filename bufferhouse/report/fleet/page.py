@@ -1,18 +1,21 @@
 """The fleet report as one HTML page: what moved, what is padding, what was ingested."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import altair as alt
 
 from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.fleet.data import Fleet, Series, Space
-from bufferhouse.report.fleet.tables import fleet_reshaped, fleet_tables
+from bufferhouse.report.fleet.tables import fleet_reshaped, fleet_tables, ingested_table, padding_table
 from bufferhouse.report.fleet.text import advice, cause_said, counted_for, left_out, moved_line, title
 from bufferhouse.report.html.charts import PROGRAM_LENGTH, RUN_LENGTH, Chart, bytes_axis, distinct, over_runs, same_axis
 from bufferhouse.report.html.frame import Frame
 from bufferhouse.report.html.page import page
+from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import human_bytes, printable
+from bufferhouse.report.text.sections import Section
 
 RUNS_IN_TABLE = 8  # and the change and trend of all runs beside them still fit the page
 RUNS_BESIDE_CAUSES = 6
@@ -29,6 +32,7 @@ def fleet_page(
     functions: Mapping[str, str] | None = None,
 ) -> str:
     """Return the whole page; in a site with the addresses of runs and functions by their names."""
+    runs, functions = runs or {}, functions or {}
     return page(
         "fleet.html",
         f"Fleet memory: {fleet.warehouse}",
@@ -37,18 +41,19 @@ def fleet_page(
         loaded_at=fleet.overview["loaded_at"],
         shared_texts=("fleet_programs", "fleet_trend"),
         frame=frame,
-        run_links=runs or {},
-        function_links=functions or {},
+        run_links=runs,
+        function_links=functions,
         fleet=fleet,
         advice=advice(fleet, rejects=0),
-        tables=[_table(space) for space in fleet.spaces],
+        tables=[_table(space, runs, functions) for space in fleet.spaces],
         first=fleet_reshaped(fleet),
         sections=fleet_tables(fleet),
+        ingested=ingested_table([run | {"run_link": runs.get(run["run_name"])} for run in fleet.runs]),
         rejects=fleet.answers["fleet_rejects"].records,
     )
 
 
-def _table(space: Space) -> Record:
+def _table(space: Space, run_links: Mapping[str, str], function_links: Mapping[str, str]) -> Record:
     """Return what the page shows of a memory space: `runs` are the newest, which have a column each."""
     has_cause = any(series.main_cause for series in space.series)
     runs = space.runs[-(RUNS_BESIDE_CAUSES if has_cause else RUNS_IN_TABLE) :]
@@ -65,8 +70,22 @@ def _table(space: Space) -> Record:
         "has_cause": has_cause,
         "rows": [_row(series, space) for series in space.series],
         "left_out": left_out(space),
-        "padding": space.padding,
+        "padding": _padding(space, run_links, function_links),
     }
+
+
+def _padding(space: Space, run_links: Mapping[str, str], function_links: Mapping[str, str]) -> Section:
+    records = [
+        row
+        | {
+            "run_link": run_links.get(row["run_name"]),
+            "function_link": function_links.get(row["program_name"]),
+            "padded_share": row["layout_padding_bytes"] / row["occupied_bytes"],
+        }
+        for row in space.padding
+    ]
+    table = padding_table(title(space), records)
+    return replace(table, columns=[*table.columns, Column("padded_share", "padded", "share")])
 
 
 def _row(series: Series, space: Space) -> Record:
@@ -81,11 +100,7 @@ def _row(series: Series, space: Space) -> Record:
 
 def _points(series: Series, runs: Sequence[Record]) -> str:
     """Return a line over all runs of the table, drawn from the lowest to the highest value of the series."""
-    points = [
-        (place, series.by_run[run["run_id"]]["reserved_bytes"])
-        for place, run in enumerate(runs)
-        if run["run_id"] in series.by_run
-    ]
+    points = [(place, value) for place, value in enumerate(series.reserved(runs)) if value is not None]
     if len(points) < 2:
         return ""
     low, high = min(value for _, value in points), max(value for _, value in points)

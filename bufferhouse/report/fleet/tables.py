@@ -1,5 +1,8 @@
 """Tables of the fleet report over all programs: what wastes memory, what is compiled again, what figures cover."""
 
+from collections.abc import Sequence
+
+from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.joined import joined_section
 from bufferhouse.report.fleet.data import SHOWN_WASTE, Fleet
 from bufferhouse.report.text.columns import Column
@@ -60,6 +63,28 @@ _COVERAGE = [
     Column("covered_share", "share", "share"),
     Column("needs", "needs", limit=80, is_prose=True),
 ]
+_PADDING = [
+    Column("label", "program", link="function_link"),
+    Column("run_name", "run", link="run_link"),
+    Column("occupied_bytes", "occupied", "bytes"),
+    Column("element_bytes", "elements", "bytes"),
+    Column("layout_padding_bytes", "layout padding", "bytes"),
+    Column("slack_bytes", "slack", "bytes"),
+    Column("tuple_table_bytes", "tuple tables", "bytes"),
+]
+_INGESTED = [
+    Column("run_name", "run", link="run_link"),
+    Column("compiler", "compiler"),
+    Column("compiler_version", "version"),
+    Column("platform", "platform"),
+    Column("track", "track"),
+    Column("started", "started (UTC)"),
+    Column("started_at_source", "time from"),
+    Column("dump_count", "dumps", "count"),
+    Column("content_count", "distinct contents", "count"),
+    Column("program_count", "programs", "count"),
+    Column("reject_count", "rejects", "count"),
+]
 _AT_PEAK = (
     "The newest run of each program, at its occupied peak. Each row shows the program with the most bytes: "
     "programs are never added up."
@@ -83,6 +108,17 @@ def fleet_tables(fleet: Fleet) -> list[Section]:
         *_waste(fleet, "fleet_recompiled", "Compiled more than once", again, _RECOMPILED),
         *filter(None, [coverage_section(fleet)]),
     ]  # fmt: skip
+
+
+def padding_table(title: str, records: Sequence[Record]) -> Section:
+    """Return the table of the programs of one memory space with most padding, called by its title."""
+    return Section(f"Padding: {title}", (), _PADDING, records)
+
+
+def ingested_table(runs: Sequence[Record]) -> Section:
+    """Return the table of all runs."""
+    records = [{**run, "started": f"{run['started_at']:%Y-%m-%d %H:%M}"} for run in runs]
+    return Section("What was ingested", (), _INGESTED, records)
 
 
 def coverage_section(fleet: Fleet) -> Section | None:

@@ -17,7 +17,7 @@ from bufferhouse.errors import counted
 from bufferhouse.query.hints import LOADING
 from bufferhouse.query.statements import Record
 from bufferhouse.report.fleet.data import Fleet, Series, Space
-from bufferhouse.report.fleet.tables import fleet_reshaped, fleet_tables
+from bufferhouse.report.fleet.tables import fleet_reshaped, fleet_tables, ingested_table, padding_table
 from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import Bytes, bytes_form, printable, reject_line, space_title, sparkline
 from bufferhouse.report.text.screen import (
@@ -46,28 +46,6 @@ _RUNS_BESIDE_CAUSE = 2  # or all, where there are fewer: a cause says more than 
 _SHOWN = 10  # rows of a table over all programs
 _RUNS = 8  # columns of a table in Markdown, the newest
 _LONGEST_NAME = 60  # characters of a run's name above its column
-_PADDING = [
-    Column("label", "program"),
-    Column("run_name", "run"),
-    Column("occupied_bytes", "occupied", "bytes"),
-    Column("element_bytes", "elements", "bytes"),
-    Column("layout_padding_bytes", "layout padding", "bytes"),
-    Column("slack_bytes", "slack", "bytes"),
-    Column("tuple_table_bytes", "tuple tables", "bytes"),
-]
-_INGESTED = [
-    Column("run_name", "run"),
-    Column("compiler", "compiler"),
-    Column("compiler_version", "version"),
-    Column("platform", "platform"),
-    Column("track", "track"),
-    Column("started", "started (UTC)"),
-    Column("started_at_source", "time from"),
-    Column("dump_count", "dumps", "count"),
-    Column("content_count", "distinct contents", "count"),
-    Column("program_count", "programs", "count"),
-    Column("reject_count", "rejects", "count"),
-]
 
 
 def fleet_text(fleet: Fleet, form: str, *, exact: bool = False) -> str:
@@ -87,14 +65,8 @@ def _sections(fleet: Fleet, exact: bool) -> list[Section]:
     parts = [Section("", [*overview_lines(fleet), *advice(fleet)])]
     parts += fleet_reshaped(fleet, exact=exact)
     parts += [_movers(space, exact) for space in fleet.spaces]
-    parts += [
-        Section(f"Padding: {title(space)}", [], _PADDING, space.padding) for space in fleet.spaces if space.padding
-    ]
-    parts += fleet_tables(fleet)
-    if fleet.runs:
-        runs = [{**run, "started": f"{run['started_at']:%Y-%m-%d %H:%M}"} for run in fleet.runs]
-        parts.append(Section("What was ingested", [], _INGESTED, runs))
-    return parts
+    parts += [padding_table(title(space), space.padding) for space in fleet.spaces if space.padding]
+    return [*parts, *fleet_tables(fleet), *([ingested_table(fleet.runs)] if fleet.runs else [])]
 
 
 def _movers(space: Space, exact: bool) -> Section:
@@ -112,7 +84,7 @@ def _movers(space: Space, exact: bool) -> Section:
 
 
 def _row(series: Series, runs: list[Record], exact: bool) -> Record:
-    reserved = [series.by_run.get(run["run_id"], {}).get("reserved_bytes") for run in runs]
+    reserved = series.reserved(runs)
     return {
         "label": series.label,
         **{str(run["run_id"]): count for run, count in zip(runs, reserved, strict=True)},
@@ -302,7 +274,7 @@ def _trend_width(space: Space) -> int:
 
 def _trend(series: Series, runs: Sequence[Record]) -> str:
     """Return bars over all runs of a table; a bar that stands for several shows the last of them."""
-    values = [series.by_run.get(run["run_id"], {}).get("reserved_bytes") for run in runs]
+    values = series.reserved(runs)
     step = -(-len(values) // _TREND_WIDTH)
     first = len(values) % step or step  # counted from the newest run, so that it ends a bar
     groups = [values[max(end - step, 0) : end] for end in range(first, len(values) + 1, step)]

@@ -83,10 +83,11 @@ def page(
             {"spec": chart.spec, "source": chart.source, "where": chart.where, "texts": chart.texts}
             for chart in below.charts
         ]
+    written = {name: Markup(json_block(block)) for name, block in blocks.items()}
     wanted = ["tables"] * ("<table" in body) + ["charts"] * bool(below.charts) + list(scripts)
     if frame:
         wanted += ["columns"] * ("<table" in body) + ["contents"] * (body.count("<h2") >= _LONG)
-        return _in_site(frame, title, body, blocks, wanted, has_charts=bool(below.charts))
+        return _in_site(frame, title, body, written, wanted, has_charts=bool(below.charts))
     running = [vega()] * bool(below.charts) + [_own(wanted)] * bool(wanted)
     return _environment().get_template("page.html").render(
         title=title,
@@ -94,7 +95,7 @@ def page(
         policy=Markup(_policy(running)),
         style=Markup(_asset("page.css")),
         body=Markup(body),
-        blocks={name: Markup(json_block(block)) for name, block in blocks.items()},
+        blocks=written,
         scripts=[Markup(script) for script in running],
         version=__version__,
         warehouse=warehouse,
@@ -104,7 +105,7 @@ def page(
 
 
 def _in_site(
-    frame: Frame, title: str, body: str, blocks: Mapping[str, Any], wanted: Sequence[str], *, has_charts: bool
+    frame: Frame, title: str, body: str, blocks: Mapping[str, Markup], wanted: Sequence[str], *, has_charts: bool
 ) -> str:
     """Return a page of a site, and leave the files that it needs with the frame."""
     files = [frame.keep("vega", "js", vega)] * has_charts
@@ -117,7 +118,7 @@ def _in_site(
         frame=frame,
         root=frame.root,
         body=Markup(body),
-        blocks={name: Markup(json_block(block)) for name, block in blocks.items()},
+        blocks=blocks,
         scripts=[*frame.scripts, *files],
         version=__version__,
     )  # fmt: skip
@@ -131,8 +132,7 @@ def fragment(template: str, **values: object) -> str:
 @cache
 def waiting_page(root: str) -> str:
     """Return a page that says that a page of a site is being made; `root` leads to the root of the site."""
-    policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-    return _environment().get_template("waiting.html").render(policy=Markup(policy), root=root)
+    return _environment().get_template("waiting.html").render(policy=Markup(_policy(())), root=root)
 
 
 class Below:
@@ -247,8 +247,7 @@ def _embedded(answer: Answer, shares_texts: bool) -> dict[str, Any]:
 
 
 def _plain(value: Any, redact: Callable[[str], str]) -> Any:
-    kind = type(value)
-    if kind is list or kind is tuple:
+    if type(value) in (list, tuple):
         # Most of a page are rows of numbers: a call for each of their cells would take most of the time.
         return [
             one
@@ -256,8 +255,8 @@ def _plain(value: Any, redact: Callable[[str], str]) -> Any:
             else _plain(one, redact)
             for one in value
         ]
-    if kind is str:
-        return redact(value)
+    if isinstance(value, str):
+        return redact(str(value))
     if value is None or isinstance(value, float | bool):
         return value
     if isinstance(value, int):
@@ -266,8 +265,6 @@ def _plain(value: Any, redact: Callable[[str], str]) -> Any:
         return {key: _plain(item, redact) for key, item in value.items()}
     if isinstance(value, datetime | date):
         return value.isoformat()
-    if isinstance(value, str):
-        return redact(str(value))
     return [_plain(item, redact) for item in value]
 
 

@@ -2,7 +2,7 @@
 
 import posixpath
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -12,7 +12,7 @@ from bufferhouse.config.threshold import RELEVANT, Threshold
 from bufferhouse.errors import counted
 from bufferhouse.lock.check import DONATION_LOST, Held, Judged, Moved, changed_builds
 from bufferhouse.lock.entry import Site
-from bufferhouse.lock.file import chip_option, file_option
+from bufferhouse.lock.file import same_options
 from bufferhouse.query.statements import Answer, Record
 from bufferhouse.redaction import shell_word
 from bufferhouse.report.compare.data import Comparison
@@ -123,19 +123,16 @@ def lock_text(
     `name` is the lock, as messages call it. `exact` writes all bytes to the byte. `chip` is the one that the call said
     of all dumps: an update without it would make entries of another chip.
     """
-    # The options by which a copied command means the same file and chip.
-    again = file_option(name) + chip_option(chip)
-    comparison = _comparison(held, name, links)
+    check = _Check(held, judged, limit, name, links, exact, same_options(name, chip), _comparison(held, links))
     if form == "json":
-        return plain_json(lock_object(held, judged, limit, comparison, name))
+        return plain_json(check.record())
     if form == "github":
-        return _github(held, judged, limit, comparison, name, again, links, exact)
-    sections = _sections(held, judged, limit, comparison, name, again, links, exact)
+        return check.github()
     has_grown = any((row.delta_bytes or 0) > 0 for row in held.rows)
-    said = "not passed" if not judged.is_passed else "passed" if has_grown else "nothing grew"
+    title = f"{name}: {'not passed' if not judged.is_passed else 'passed' if has_grown else 'nothing grew'}"
     if form == "comment":
-        return _comment(f"{name}: {said}", sections, exact=exact)
-    return report_text(f"{name}: {said}", sections, form, exact=exact)
+        return _comment(title, check.sections(), exact=exact)
+    return report_text(title, check.sections(), form, exact=exact)
 
 
 def unmade_text(name: str, reason: str) -> str:
@@ -168,122 +165,205 @@ def _shorter(section: Section, rows: int) -> Section:
     )
 
 
-def lock_object(held: Held, judged: Judged, limit: Threshold, comparison: Comparison, name: str) -> Record:
-    """Return the same for machines; the bytes of `causes` of a program sum to its `delta_bytes`."""
-    by_key = {row.key: row for row in held.rows}
-    records = comparison.by_key
-    return {
-        "lock": name,
-        "is_passed": judged.is_passed,
-        "metric": held.metric,
-        "gate": gate_object(comparison, judged.verdict, limit),
-        "programs": [
-            {**record, "causes": [_cause(moved) for moved in by_key[key].causes]} for key, record in records.items()
-        ],
-        **{
-            part: [records[row.key]["program_label"] for row in getattr(judged, part)]
-            for part in ("unknown", "undonated", "within_limit", "shrunk", "gone", "unjudged", "joined")
-        },
-        "refused": list(judged.refused),
-        "absent_chips": held.absent_chips,
-        "builds": changed_builds(held),
-        "notes": held.after.notes,
-    }
-
-
-def _comparison(held: Held, name: str, links: Links) -> Comparison:
+def _comparison(held: Held, links: Links) -> Comparison:
+    """Return the rows as the gate of `compare` tells them, which needs no more of a comparison."""
     sides = [
-        {"side": side, "run_name": run_name, "dump_count": len(lock.entries), "device_memory_bytes": None}
-        for side, run_name, lock in (("before", name, held.before), ("after", "dumps", held.after))
+        {"side": side, "dump_count": len(lock.entries)}
+        for side, lock in (("before", held.before), ("after", held.after))
     ]
     programs = program_records(held.rows, RELEVANT, sides)
     if links.site:
         for record in programs:
             record["program_link"] = f"{links.site.rstrip('/')}/{quote(function_address(record['program_name']))}"
-    answers = {"compare_runs": Answer.of(sides), "compare_programs": Answer.of(programs)}
-    answers["compare_causes"] = Answer.of([])
-    return Comparison("", None, held.metric, RELEVANT, held.rows, answers)
+    return Comparison("", None, held.metric, RELEVANT, held.rows, {"compare_programs": Answer.of(programs)})
 
 
-def _sections(
-    held: Held,
-    judged: Judged,
-    limit: Threshold,
-    comparison: Comparison,
-    name: str,
-    again: str,
-    links: Links,
-    exact: bool,
-) -> list[Section]:
-    show, records = exactly if exact else dict, comparison.by_key
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """What is told of dumps held against a lock: `again` are the options by which a copied command means the same."""
 
-    def table(title: str, line: str, columns: Sequence[Column], part: str) -> list[Section]:
-        """Return the table of the rows of a part of the judgement, called as that is; none without a row."""
-        rows = [show(records[row.key]) | {"lost_bytes": held.donations.get(row.key)} for row in getattr(judged, part)]
-        return [Section(title, [line], columns, rows, part, shown=_SHOWN)] if rows else []
+    held: Held
+    judged: Judged
+    limit: Threshold
+    name: str
+    links: Links
+    exact: bool
+    again: str
+    comparison: Comparison
 
-    sections = []
-    if judged.verdict.compared_count or _has_left_all_out(judged):
-        sections = gate_sections(comparison, judged.verdict, limit, exact=exact)
-        if judged.verdict.is_passed and not judged.is_passed:
-            sections[0] = replace(sections[0], title="Growth is within the limit")
-    if judged.refused:
-        lines = [printable(uri, 200) for uri in judged.refused[:_SHOWN]]
-        sections.append(Section(f"{counted(len(judged.refused), 'dump')} could not be read", lines))
-    sections += table(f"Not in {name}", f"Nobody has reviewed these. {_way_in(again)}", _UNKNOWN, "unknown")
-    line = f"The dump or the lock has no live ranges, so its {held.metric} bytes are unknown. Reserved bytes need none."
-    sections += table("Not judged", line, _UNJUDGED, "unjudged")
-    line = "They grew by less than the limit, but lost a donation: outputs take memory beside arguments."
-    sections += table("Donations lost", line, _UNDONATED, "undonated")
-    if builds := changed_builds(held):
-        sections.append(Section("Another compiler or other flags", [], _BUILDS, builds, "builds", shown=_SHOWN))
-    grown = [*judged.verdict.offenders, *judged.verdict.warned, *judged.undonated]
-    sections += [_why(row, records[row.key], held, links, exact) for row in grown[:_EXPLAINED]]
-    if grown:
-        sections.append(Section("What to do", [_way_out(grown[0], held, name, again)]))
-    line = "They take more than the lock says, by less than the limit, and pass."
-    sections += table("Grown within the limit", line, _MOVED, "within_limit")
-    line = f"{name} has them under another name or signature, and they are compared with that. {_way_in(again)}"
-    sections += table("Renamed or reshaped", line, _JOINED, "joined")
-    line = "They take less than the lock allows, and may grow back unseen until it is updated."
-    sections += table("Shrunk", line, _MOVED, "shrunk")
-    why = (
-        "These have no dump that could be read: they were not compiled, came from a cache of compilations, or are in a "
-        "dump that could not be read."
-        if judged.refused
-        else "These have no dump: they were not compiled, or came from a cache of compilations."
-    )
-    line = f"{why} Their entries stay in the lock, unless it is written without --update."
-    sections += table("No dump", line, _GONE, "gone")
-    if notes := [*_absent(held, name), *held.after.notes]:
-        sections.append(Section("Notes", [printable(note) for note in notes[:_SHOWN]]))
-    return sections
+    def record(self) -> Record:
+        """Return it for machines; the bytes of `causes` of a program sum to its `delta_bytes`."""
+        held, judged, records = self.held, self.judged, self.comparison.by_key
+        by_key = {row.key: row for row in held.rows}
+        return {
+            "lock": self.name,
+            "is_passed": judged.is_passed,
+            "metric": held.metric,
+            "gate": gate_object(self.comparison, judged.verdict, self.limit),
+            "programs": [
+                {**record, "causes": [_cause(moved) for moved in by_key[key].causes]} for key, record in records.items()
+            ],
+            **{
+                part: [records[row.key]["program_label"] for row in getattr(judged, part)]
+                for part in ("unknown", "undonated", "within_limit", "shrunk", "gone", "unjudged", "joined")
+            },
+            "refused": list(judged.refused),
+            "absent_chips": held.absent_chips,
+            "builds": changed_builds(held),
+            "notes": held.after.notes,
+        }
+
+    def sections(self) -> list[Section]:
+        """Return the verdict, what it does not judge, why programs grew, what to do, and the rest."""
+        held, judged, name = self.held, self.judged, self.name
+        show, records = exactly if self.exact else dict, self.comparison.by_key
+
+        def table(title: str, line: str, columns: Sequence[Column], part: str) -> list[Section]:
+            """Return the table of the rows of a part of the judgement, called as that is; none without a row."""
+            rows = [
+                show(records[row.key]) | {"lost_bytes": held.donations.get(row.key)} for row in getattr(judged, part)
+            ]
+            return [Section(title, [line], columns, rows, part, shown=_SHOWN)] if rows else []
+
+        sections = []
+        if judged.verdict.compared_count or _has_left_all_out(judged):
+            sections = gate_sections(self.comparison, judged.verdict, self.limit, exact=self.exact)
+            if judged.verdict.is_passed and not judged.is_passed:
+                sections[0] = replace(sections[0], title="Growth is within the limit")
+        if judged.refused:
+            lines = [printable(uri, 200) for uri in judged.refused[:_SHOWN]]
+            sections.append(Section(f"{counted(len(judged.refused), 'dump')} could not be read", lines))
+        sections += table(f"Not in {name}", f"Nobody has reviewed these. {self._way_in()}", _UNKNOWN, "unknown")
+        line = (
+            f"The dump or the lock has no live ranges, so its {held.metric} bytes are unknown. "
+            "Reserved bytes need none."
+        )
+        sections += table("Not judged", line, _UNJUDGED, "unjudged")
+        line = "They grew by less than the limit, but lost a donation: outputs take memory beside arguments."
+        sections += table("Donations lost", line, _UNDONATED, "undonated")
+        if builds := changed_builds(held):
+            sections.append(Section("Another compiler or other flags", [], _BUILDS, builds, "builds", shown=_SHOWN))
+        grown = [*judged.verdict.offenders, *judged.verdict.warned, *judged.undonated]
+        sections += [self._why(row, records[row.key]) for row in grown[:_EXPLAINED]]
+        if grown:
+            sections.append(Section("What to do", [self._way_out(grown[0])]))
+        line = "They take more than the lock says, by less than the limit, and pass."
+        sections += table("Grown within the limit", line, _MOVED, "within_limit")
+        line = f"{name} has them under another name or signature, and they are compared with that. {self._way_in()}"
+        sections += table("Renamed or reshaped", line, _JOINED, "joined")
+        line = "They take less than the lock allows, and may grow back unseen until it is updated."
+        sections += table("Shrunk", line, _MOVED, "shrunk")
+        why = (
+            "These have no dump that could be read: they were not compiled, came from a cache of compilations, or are "
+            "in a dump that could not be read."
+            if judged.refused
+            else "These have no dump: they were not compiled, or came from a cache of compilations."
+        )
+        line = f"{why} Their entries stay in the lock, unless it is written without --update."
+        sections += table("No dump", line, _GONE, "gone")
+        if notes := [*self._absent(), *held.after.notes]:
+            sections.append(Section("Notes", [printable(note) for note in notes[:_SHOWN]]))
+        return sections
+
+    def github(self) -> str:
+        """Return one workflow command a line: errors stand at the line of code that takes most of the growth."""
+        held, judged, limit, name, exact = self.held, self.judged, self.limit, self.name, self.exact
+        records, size, lines = self.comparison.by_key, bytes_form(exact=exact), []
+
+        def add(level: str, said: str, site: Site | None = None) -> None:
+            lines.append(annotation(level, said, title=name, source=self.links.in_repository(site and site.source)))
+
+        def label(row: Compared) -> str:
+            return records[row.key]["program_label"]
+
+        def place(row: Compared) -> str:
+            return f"{label(row)}, {space_title(row.pair.any.platform, row.memory_space)}"
+
+        for level, rows in (("error", judged.verdict.offenders), ("warning", judged.verdict.warned)):
+            for row in rows:
+                site, said = _culprit(row), gate_message(records[row.key], limit, exact=exact)
+                add(level, f"{said}; {site.op_name}" if site and site.op_name else said, site)
+        if _has_left_all_out(judged):
+            add("error", nothing_compared(self.comparison))
+        for row in judged.undonated:
+            lost = size(held.donations[row.key])
+            add("error", f"{label(row)}: {lost} of parameters are not donated any more", _culprit(row))
+        for row in judged.unknown:
+            add("error", f"{place(row)}: not in {name}, takes {size(row.after_bytes)}")
+        for row in judged.unjudged:
+            add("error", f"{place(row)}: not judged, as dump or lock has no live ranges")
+        for uri in judged.refused:
+            add("error", f"{uri}: the dump could not be read")
+        for row in judged.within_limit:
+            grown = size(row.delta_bytes, signed=True)
+            add("notice", f"{place(row)}: {grown}, within the limit {limit.said(exact=exact)}", _culprit(row))
+        for row in {row.pair: row for row in judged.joined}.values():
+            add("notice", f"{label(row)}: {row.status}, {records[row.key]['change_said']}; not in {name} as it is now")
+        for row in judged.shrunk:
+            change = size(row.delta_bytes, signed=True)
+            add("notice", f"{place(row)}: {change}, less than {name} says. {self._way_in()}")
+        read = " that could be read" if judged.refused else ""
+        for row in {row.pair: row for row in judged.gone}.values():
+            left = f"there is no dump of it{read}, and it was not compared; its entry stays in {name}"
+            add("notice", f"{label(row)}: {left}")
+        for said in (*self._absent(), *self._rebuilt()):
+            add("notice", said)
+        total = f"{counted(judged.verdict.compared_count, 'comparison')} with {name}"
+        unknown = programs_of(self.comparison.records(judged.unknown))
+        add("notice", f"{total}, {over(self.comparison, judged.verdict, limit, exact=exact)}, {unknown} not in it")
+        return "\n".join(lines)
+
+    def _why(self, row: Compared, record: Record) -> Section:
+        said = bytes_form(exact=self.exact)
+        where = space_title(record["platform"], row.memory_space)
+        verb = "grew" if (row.delta_bytes or 0) > 0 else "lost donations"
+        title = f"Why {printable(record['program_label'], 80)} {verb} in {where}"
+        before, after, change = said(row.before_bytes), said(row.after_bytes), said(row.delta_bytes, signed=True)
+        lines = [f"{before} in the lock, {after} now: {change}. The causes sum to it."]
+        if record["change_said"]:
+            guess = ", a guess" if record["guess"] else ""
+            lines.append(f"{row.status}{guess}: {printable(record['change_said'], 200)}")
+        if lost := self.held.donations.get(row.key):
+            lines.append(
+                f"{said(lost)} of parameters are not donated any more: outputs that were placed on them have "
+                "memory of their own."
+            )
+        causes = [_cause(moved, self.links) for moved in row.causes]
+        if (left := len(causes) - _SHOWN_CAUSES) > 0:
+            lines.append(f"The largest causes; --format json has {left} more.")
+        return Section(title, lines, _CAUSES, causes[:_SHOWN_CAUSES])
+
+    def _way_in(self) -> str:
+        return f"Add them with: bufferhouse lock --update{self.again} DUMPS"
+
+    def _way_out(self, row: Compared) -> str:
+        program = row.pair.any
+        same = {key[2] for key in self.held.after.entries if key[0] == program.program_name}
+        # The name would accept every program that is called so, grown or not.
+        first = shell_word(program.program_name) if len(same) == 1 else program.program_id
+        return (
+            f"If it is intended: bufferhouse lock{self.again} --accept {first} --why REASON DUMPS keeps the reason in "
+            f"{self.name}; bufferhouse lock{self.again} --update DUMPS writes all that moved. Commit the file with the "
+            "change."
+        )
+
+    def _absent(self) -> list[str]:
+        return [
+            f"there are no dumps for {chip}: {counted(count, 'program')} of {self.name} not compared"
+            for chip, count in self.held.absent_chips.items()
+        ]
+
+    def _rebuilt(self) -> list[str]:
+        return [
+            f"{row['chip']}: {counted(row['program_count'], 'program')} of another build: {row['before']} in "
+            f"{self.name}, {row['after']} now"
+            for row in changed_builds(self.held)[:_SHOWN]
+        ]
 
 
 def _has_left_all_out(judged: Judged) -> bool:
     """Return whether nothing was compared because everything was left out; otherwise other lines say why."""
     return not (judged.verdict.compared_count or judged.unknown or judged.unjudged or judged.refused)
-
-
-def _why(row: Compared, record: Record, held: Held, links: Links, exact: bool) -> Section:
-    said = bytes_form(exact=exact)
-    where = space_title(record["platform"], row.memory_space)
-    verb = "grew" if (row.delta_bytes or 0) > 0 else "lost donations"
-    title = f"Why {printable(record['program_label'], 80)} {verb} in {where}"
-    before, after, change = said(row.before_bytes), said(row.after_bytes), said(row.delta_bytes, signed=True)
-    lines = [f"{before} in the lock, {after} now: {change}. The causes sum to it."]
-    if record["change_said"]:
-        guess = ", a guess" if record["guess"] else ""
-        lines.append(f"{row.status}{guess}: {printable(record['change_said'], 200)}")
-    if lost := held.donations.get(row.key):
-        lines.append(
-            f"{said(lost)} of parameters are not donated any more: outputs that were placed on them have "
-            "memory of their own."
-        )
-    causes = [_cause(moved, links) for moved in row.causes]
-    if (left := len(causes) - _SHOWN_CAUSES) > 0:
-        lines.append(f"The largest causes; --format json has {left} more.")
-    return Section(title, lines, _CAUSES, causes[:_SHOWN_CAUSES])
 
 
 def _cause(moved: Moved, links: Links | None = None) -> Record:
@@ -299,91 +379,6 @@ def _cause(moved: Moved, links: Links | None = None) -> Record:
         "source": (site and site.source) or None,
         **({"source_link": links.source(file, line)} if links else {}),
     }
-
-
-def _absent(held: Held, name: str) -> list[str]:
-    return [
-        f"there are no dumps for {chip}: {counted(count, 'program')} of {name} not compared"
-        for chip, count in held.absent_chips.items()
-    ]
-
-
-def _rebuilt(held: Held, name: str) -> list[str]:
-    return [
-        f"{row['chip']}: {counted(row['program_count'], 'program')} of another build: {row['before']} in {name}, "
-        f"{row['after']} now"
-        for row in changed_builds(held)[:_SHOWN]
-    ]
-
-
-def _way_in(again: str) -> str:
-    return f"Add them with: bufferhouse lock --update{again} DUMPS"
-
-
-def _way_out(row: Compared, held: Held, name: str, again: str) -> str:
-    program = row.pair.any
-    same = {key[2] for key in held.after.entries if key[0] == program.program_name}
-    # The name would accept every program that is called so, grown or not.
-    first = shell_word(program.program_name) if len(same) == 1 else program.program_id
-    return (
-        f"If it is intended: bufferhouse lock{again} --accept {first} --why REASON DUMPS keeps the reason in {name}; "
-        f"bufferhouse lock{again} --update DUMPS writes all that moved. Commit the file with the change."
-    )
-
-
-def _github(
-    held: Held,
-    judged: Judged,
-    limit: Threshold,
-    comparison: Comparison,
-    name: str,
-    again: str,
-    links: Links,
-    exact: bool,
-) -> str:
-    """Return one workflow command a line: errors stand at the line of code that takes most of the growth."""
-    records, size = comparison.by_key, bytes_form(exact=exact)
-    lines = []
-
-    def add(level: str, row: Compared, said: str, *, has_space: bool = False, site: Site | None = None) -> None:
-        record = records[row.key]
-        space = f", {space_title(record['platform'], row.memory_space)}" if has_space else ""
-        said = f"{record['program_label']}{space}: {said}"
-        lines.append(annotation(level, said, title=name, source=links.in_repository(site and site.source)))
-
-    for level, rows in (("error", judged.verdict.offenders), ("warning", judged.verdict.warned)):
-        for row in rows:
-            site = _culprit(row)
-            said = gate_message(records[row.key], limit, exact=exact)
-            said += f"; {site.op_name}" if site and site.op_name else ""
-            lines.append(annotation(level, said, title=name, source=links.in_repository(site and site.source)))
-    if _has_left_all_out(judged):
-        lines.append(annotation("error", nothing_compared(comparison), title=name))
-    for row in judged.undonated:
-        lost = size(held.donations[row.key])
-        add("error", row, f"{lost} of parameters are not donated any more", site=_culprit(row))
-    for row in judged.unknown:
-        add("error", row, f"not in {name}, takes {size(row.after_bytes)}", has_space=True)
-    for row in judged.unjudged:
-        add("error", row, "not judged, as dump or lock has no live ranges", has_space=True)
-    lines += [annotation("error", f"{uri}: the dump could not be read", title=name) for uri in judged.refused]
-    for row in judged.within_limit:
-        grown = size(row.delta_bytes, signed=True)
-        add("notice", row, f"{grown}, within the limit {limit.said(exact=exact)}", has_space=True, site=_culprit(row))
-    for row in {row.pair: row for row in judged.joined}.values():
-        add("notice", row, f"{row.status}, {records[row.key]['change_said']}; not in {name} as it is now")
-    for row in judged.shrunk:
-        change = size(row.delta_bytes, signed=True)
-        add("notice", row, f"{change}, less than {name} says. {_way_in(again)}", has_space=True)
-    for row in {row.pair: row for row in judged.gone}.values():
-        read = " that could be read" if judged.refused else ""
-        add("notice", row, f"there is no dump of it{read}, and it was not compared; its entry stays in {name}")
-    lines += [annotation("notice", said, title=name) for said in (*_absent(held, name), *_rebuilt(held, name))]
-    total = f"{counted(judged.verdict.compared_count, 'comparison')} with {name}"
-    unknown = programs_of(comparison.records(judged.unknown))
-    said = f"{total}, {over(comparison, judged.verdict, limit, exact=exact)}, {unknown} not in it"
-    lines.append(annotation("notice", said, title=name))
-    return "\n".join(lines)
 
 
 def _culprit(row: Compared) -> Site | None:

@@ -7,6 +7,7 @@ from bufferhouse.errors import counted
 from bufferhouse.messages.figures import printed as size_text
 from bufferhouse.messages.figures import shows
 from bufferhouse.messages.message import HOST, Refused
+from bufferhouse.messages.rules import NOT_COUNTED
 from bufferhouse.oom.finding import Finding, record
 from bufferhouse.query.statements import Record
 from bufferhouse.report.text.columns import Column
@@ -261,14 +262,14 @@ def _figures(finding: Finding) -> list[Record]:
             "rule": one.rule or "as printed",
         }
         for one in finding.figures
-        if (one.is_reproduced or (finding.dump is None and one.found_bytes is None)) and one.rule != "not counted"
+        if (one.is_reproduced or (finding.dump is None and one.found_bytes is None)) and one.rule != NOT_COUNTED
     ]
 
 
 def _values_section(finding: Finding) -> Section:
     """Return the values at the peak, or the allocations that the message lists where no dump has them."""
     shown_count = len(finding.values)
-    if finding.message.memory_space not in ("hbm", None):
+    if not finding.message.is_of_default_space:
         about = "A buffer assignment does not show what a kernel takes while it runs; the message lists it."
         if finding.value_count > shown_count:
             about = f"{about} Of its {finding.value_count:,} allocations the first {shown_count} are shown."
@@ -285,13 +286,13 @@ def _values_section(finding: Finding) -> Section:
 
 
 def _bars_are(finding: Finding) -> list[str]:
-    lines = [
+    capacity = finding.capacity_bytes
+    lines = [f"The line | is the capacity, {human_bytes(capacity)}."] if capacity is not None else []
+    lines.append(
         "Padding and fragmentation are included in the other parts."
         if "padding" in finding.parts
         else "The dump has no live ranges: which values are alive at the peak and what is padding is not known."
-    ]
-    if finding.capacity_bytes is not None:
-        lines.insert(0, f"The line | is the capacity, {human_bytes(finding.capacity_bytes)}.")
+    )
     told = finding.message.figure("hlo_temp_fragmentation")
     own = finding.parts.get("fragmentation")
     if told and own is not None and not shows(told.printed, own):

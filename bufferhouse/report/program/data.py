@@ -182,8 +182,6 @@ def find_dump(con: duckdb.DuckDBPyConnection, word: str, run: str | None) -> tup
     Raises:
         NothingToShow, UsageError: as `read_program`.
     """
-    if run is not None and not ask(con, "fleet_overview").records[0]["run_count"]:
-        raise nothing_of(con, f"there is no program {printable(word, 80)!r}")
     run_id = None if run is None else find_run(con, run)
     program_id = _program_id(con, word, run_id)
     dumps = ask(con, "program_dumps", program_id=program_id)

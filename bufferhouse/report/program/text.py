@@ -12,6 +12,7 @@ from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import (
     Bytes,
     bytes_form,
+    compiler_said,
     exact_bytes,
     human_bytes,
     printable,
@@ -80,10 +81,9 @@ BalanceRow = tuple[str, int, list[int | None]]
 
 def subtitle(dump: Record) -> list[str]:
     """Return two lines about a record of `program_dumps`: run, compiler and platform, then the file."""
-    compiler = " ".join(filter(None, (dump["compiler"], dump["compiler_version"])))
     target = dump["compile_target"] if dump["compile_target"] != dump["platform"] else None
     what = "proto" if is_proto(plain_name(dump["relative_path"])) else "text"
-    words = [f"run {dump['run_name']}", compiler, dump["platform"], target, dump["track"]]
+    words = [f"run {dump['run_name']}", compiler_said(dump), dump["platform"], target, dump["track"]]
     return [
         " · ".join(printable(word, 80) for word in words if word),
         f"{printable(dump['relative_path'], 200)}, {human_bytes(dump['text_bytes'])} of {what}",

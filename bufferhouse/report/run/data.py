@@ -42,8 +42,8 @@ def read_run(origin: Origin, word: str | None, *, wait: float = 0.0) -> Run:
         before = ask(con, "run_before", run_id=run_id)
         joined = [row for run in before.records for row in joined_records(con, run["before_run_id"], run_id)]
         asked = asked_of(con, [run_id])[run_id]
-    facts, others = asked.pop("run_facts"), asked
-    answers = {"run_facts": facts, "run_before": before, "run_reshaped": Answer.of(joined), **others}
+    # The facts stay in front.
+    answers = {"run_facts": asked["run_facts"], "run_before": before, "run_reshaped": Answer.of(joined), **asked}
     return Run(name, note, answers)
 
 

@@ -5,7 +5,14 @@ from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.joined import joined_section
 from bufferhouse.report.run.data import Run
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import human_bytes, printable, reject_line, space_heading, space_key
+from bufferhouse.report.text.figures import (
+    compiler_said,
+    human_bytes,
+    printable,
+    reject_line,
+    space_heading,
+    space_key,
+)
 from bufferhouse.report.text.screen import report_text
 from bufferhouse.report.text.sections import Section, json_text
 
@@ -122,10 +129,8 @@ def run_sections(run: Run, *, exact: bool = False) -> list[Section]:
 def subtitle(run: Run) -> list[str]:
     """Return two lines about the run: compiler and platform, then counts."""
     facts = run.facts
-    compiler = " ".join(filter(None, (facts["compiler"], facts["compiler_version"])))
-    words = [
-        printable(word, 80) for word in (compiler, facts["platform"], facts["device_kind"], facts["track"]) if word
-    ]
+    words = (compiler_said(facts), facts["platform"], facts["device_kind"], facts["track"])
+    words = [printable(word, 80) for word in words if word]
     words.append(f"started {facts['started_at']:%Y-%m-%d %H:%M} UTC ({facts['started_at_source']})")
     counts = [counted(facts[f"{thing}_count"], thing) for thing in ("dump", "content", "program")]
     rejects = counted(facts["reject_count"], "reject") if facts["reject_count"] else "no rejects"

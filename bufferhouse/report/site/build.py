@@ -52,9 +52,9 @@ class Builder:
 
     def build(self, shelves: Sequence[Shelf], inputs: str) -> Built:
         """Bring the site up to date. The shelves are made in their order; the last one links to all others."""
-        known = {address: shown for address, (shown, _) in self.manifest.pages.items()}
         todo = [
-            [address for address, shown in shelf.wanted.items() if known.get(address) != shown] for shelf in shelves
+            [address for address, shown in shelf.wanted.items() if self.manifest.shown(address) != shown]
+            for shelf in shelves
         ]
         self._total = sum(map(len, todo))
         self.built.page_count = sum(len(shelf.wanted) for shelf in shelves)

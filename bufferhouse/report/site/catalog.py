@@ -7,7 +7,7 @@ from typing import Any
 from bufferhouse.compare.groups import by, gathered
 from bufferhouse.models.lineage import Lineage
 from bufferhouse.models.project import Model, newest_marts, read
-from bufferhouse.query.cookbook import questions, shown
+from bufferhouse.query.cookbook import Question, questions, shown
 from bufferhouse.query.statements import Answer, Record
 from bufferhouse.report.html.frame import Frame, Shared
 from bufferhouse.report.html.page import page
@@ -67,8 +67,8 @@ class Catalog:
                 yield self._picture(models)
             elif isinstance(one := pages[address], Model):
                 yield self._model(address, one, readers.get(one.name, []), lineage)
-            elif hasattr(one, "sentence"):
-                yield self._question(address, one)
+            elif isinstance(one, Question):
+                yield self._question(address, one, models)
             else:
                 yield self._table(address, one, readers.get(f"raw.{one.name}", []))
 
@@ -123,12 +123,11 @@ class Catalog:
             readers=_named(readers),
         )
 
-    def _question(self, address: str, question: Any) -> Made:
+    def _question(self, address: str, question: Question, models: Mapping[str, Model]) -> Made:
         records = [
             {"name": one.name, "default": shown(one.default), "meaning": one.meaning}
             for one in question.parameters.values()
         ]
-        known = [one.name for one in _described().values() if isinstance(one, Model)]
         return self._page(
             address,
             question.sentence,
@@ -136,7 +135,7 @@ class Catalog:
             Section("", (), _PARAMETERS if records else [], records, "parameters"),
             purpose=f"bufferhouse query --ask {question.name}",
             facts=[f"Topic: {question.topic}."],
-            reads=_named([name for name in known if name in question.sql]),
+            reads=_named([name for name in models if name in question.sql]),
             sql=question.sql,
         )
 
@@ -154,7 +153,7 @@ class Catalog:
             for layer, purpose in _LAYERS.items()
         ]
         asked = gathered(
-            (one.topic, (one.sentence, address)) for address, one in _described().items() if hasattr(one, "sentence")
+            (one.topic, (one.sentence, address)) for address, one in _described().items() if isinstance(one, Question)
         )
         text = page(
             "site_catalog.html", "Catalog", {}, frame=self._frame(LIST),
@@ -165,7 +164,7 @@ class Catalog:
 
     def _entries(self, models: Mapping[str, Model], layer: str) -> list[tuple[str, str]]:
         if layer == "raw":
-            tables = [one for one in _described().values() if not isinstance(one, Model) and hasattr(one, "grain")]
+            tables = [one for one in _described().values() if not isinstance(one, Model | Question)]
             return [(f"raw.{one.name}", one.description) for one in tables]
         return sorted((name, one.purpose) for name, one in models.items() if one.layer == layer)
 

@@ -68,13 +68,13 @@ class Functions:
 
     def _step(self, point: Point) -> str | None:
         """Return the step that led to a point of a series, if it has a page."""
-        before = self._numbered.get((*point.place, point.memory_space, point.run_number - 1))
+        before = self._numbered.get((*point.series, point.run_number - 1))
         return self._inventory.step_of.get((before, point.run_id)) if before is not None else None
 
     @cached_property
     def _numbered(self) -> dict[tuple, int]:
-        """The run_id of each point, by series, memory space and number of the run."""
-        return {(*point.place, point.memory_space, point.run_number): point.run_id for point in self._inventory.points}
+        """The run_id of each point, by series and number of the run."""
+        return {(*point.series, point.run_number): point.run_id for point in self._inventory.points}
 
     def _page(self, address: str, name: str) -> Made:
         points = self._inventory.functions[name]
@@ -141,7 +141,7 @@ class Functions:
 
 def _figure(point: Point) -> tuple:
     """Return the key of a chart: it shows the programs of a function on one kind of device, in one memory space."""
-    return (*point[2:6], point.memory_space)
+    return point.series[2:]
 
 
 def _most(points: Sequence[Point]) -> int:
@@ -197,5 +197,5 @@ class FunctionList:
 
 def _sizes(inventory: Inventory, points: Sequence[Point]) -> tuple[int, int]:
     """Return the most bytes that the newest run of a series reserves, and how many programs there are."""
-    keys = {(*point.place, point.memory_space) for point in points}
+    keys = {point.series for point in points}
     return max(inventory.newest[key].reserved_bytes for key in keys), len({key[0] for key in keys})

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import duckdb
 
-from bufferhouse.query.statements import Answer, Record, ask
+from bufferhouse.query.statements import Answer, Record
 from bufferhouse.report.fleet.data import Fleet, fleet_of
 from bufferhouse.report.fleet.page import fleet_page
 from bufferhouse.report.fleet.tables import coverage_section
@@ -26,7 +26,6 @@ STEPS = "compare/index.html"
 TRENDS = "fleet.html"
 KINDS = ("regression", "improvement", "reshaped", "renamed", "new", "gone")
 _MOST_MOVERS, _MOST_OTHERS = 1_500, 400  # rows of the index, which stays below a megabyte
-_REJECTS = 10
 _MOVERS = [
     Column("program_label", "program", link="program_link"),
     Column("kind", "what"),
@@ -130,7 +129,6 @@ class Index:
             for (platform, track, device), runs in self._inventory.tracks.items()
         ]  # fmt: skip
         tracks.sort(key=lambda row: row["started"], reverse=True)
-        rejects = ask(self._con, "fleet_rejects", rejects=_REJECTS).records
         loaded = f"last loaded {facts['loaded_at']:%Y-%m-%d %H:%M} UTC" if facts["loaded_at"] else ""
         frame = Frame(INDEX, "Fleet", self._shared, scripts=["programs/list.js"], said=loaded)
         text = page(
@@ -153,7 +151,7 @@ class Index:
             triage=self._untriaged(),
             tracks=Section("", (), _TRACKS, tracks, "tracks"),
             coverage=coverage_section(fleet),
-            rejects=rejects,
+            rejects=fleet.answers["fleet_rejects"].records,
         )
         told = {"counts": facts, "stale": list(self._stale)}
         everything = answers | {"tracks": Answer.of(tracks), "coverage": fleet.answers["fleet_coverage"]}

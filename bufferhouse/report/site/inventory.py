@@ -1,7 +1,7 @@
 """What a site has pages about: the runs and series of a warehouse, the steps from run to run, and their addresses."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from operator import attrgetter, itemgetter
@@ -42,6 +42,11 @@ class Point(NamedTuple):
     def place(self) -> tuple:
         """The series without its memory space: a program as one kind of device runs it."""
         return self[:6]
+
+    @property
+    def series(self) -> tuple:
+        """The series: a program as one kind of device runs it, in one memory space."""
+        return self[:7]
 
     @property
     def compiled(self) -> tuple:
@@ -85,43 +90,30 @@ def _facts(run: Record) -> tuple:
     return tuple(value for name, value in run.items() if name != "run_order")
 
 
-@dataclass
 class Inventory:
-    """All runs and series of a warehouse. `kept` are addresses that a site already has, and keeps.
+    """All runs and series of a warehouse: `runs` are the answer of `site_runs`. A site keeps the addresses in `kept`.
 
     `targets` has, for each address of a program without a compile target in it, the compile target of its page: a
     program that comes later to a run does not take over an address. `beside` has, by run and dump, a fingerprint of
     what a later load of any run may add to a known dump.
     """
 
-    runs: list[Record]
-    points: list[Point]
-    kept: Iterable[str] = ()
-    beside: Mapping[RunId, Mapping[int, str]] = field(default_factory=dict)
-    targets: dict[str, str | None] = field(default_factory=dict)
-    run_of: dict[RunId, Record] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.run_of = {run["run_id"]: run for run in self.runs}
-        self.kept, self.targets = set(self.kept), dict(self.targets)
+    def __init__(
+        self,
+        con: duckdb.DuckDBPyConnection,
+        runs: list[Record],
+        kept: Iterable[str],
+        targets: Mapping[str, str | None],
+    ) -> None:
+        self.runs, self.kept, self.targets = runs, set(kept), dict(targets)
+        self.run_of = {run["run_id"]: run for run in runs}
+        self.points = [Point._make(row) for row in ask(con, "site_series").rows]
+        self.beside: dict[RunId, dict[int, str]] = {}
+        for run_id, dump_id, shown in ask(con, "site_beside").rows:
+            self.beside.setdefault(run_id, {})[dump_id] = shown
         self.page_of: dict[tuple, str] = {}
         self.compiled: dict[str, Compiled] = {}
         self._find_pages()
-
-    @classmethod
-    def read(
-        cls,
-        con: duckdb.DuckDBPyConnection,
-        runs: list[Record],
-        kept: Iterable[str] = (),
-        targets: Mapping[str, str | None] | None = None,
-    ) -> "Inventory":
-        """Read all except the runs, which are the answer of `site_runs`: two statements, for any number of pages."""
-        points = [Point._make(row) for row in ask(con, "site_series").rows]
-        beside: dict[RunId, dict[int, str]] = {}
-        for run_id, dump_id, shown in ask(con, "site_beside").rows:
-            beside.setdefault(run_id, {})[dump_id] = shown
-        return cls(runs, points, kept, beside, dict(targets or {}))
 
     @cached_property
     def tracks(self) -> dict[tuple, list[Record]]:
@@ -159,12 +151,11 @@ class Inventory:
 
     @cached_property
     def newest(self) -> dict[tuple, Point]:
-        """The newest point of each series, by series and memory space."""
+        """The newest point of each series."""
         found: dict[tuple, Point] = {}
         for point in self.points:
-            key = (*point.place, point.memory_space)
-            if key not in found or point.run_number > found[key].run_number:
-                found[key] = point
+            if point.series not in found or point.run_number > found[point.series].run_number:
+                found[point.series] = point
         return found
 
     @cached_property
@@ -180,9 +171,7 @@ class Inventory:
         pairs |= {
             (before.run_id, after.run_id)
             for before, after in pairwise(self.points)
-            if before.place == after.place
-            and before.memory_space == after.memory_space
-            and _moving(before) != _moving(after)
+            if before.series == after.series and _moving(before) != _moving(after)
         }
         return self._by_address(pairs | self.returns)
 
@@ -218,6 +207,16 @@ class Inventory:
     def step_of(self) -> dict[tuple[int, int], str]:
         """The address of the page of each step, by its run_ids."""
         return {step.key: address for address, step in (self.steps | self.past_steps).items()}
+
+    @cached_property
+    def step_before(self) -> dict[RunId, tuple[str, str]]:
+        """The name of the run before each run, and the address of their comparison, if anything moved."""
+        return {
+            after["run_id"]: (before["run_name"], step)
+            for runs in self.tracks.values()
+            for before, after in pairwise(runs)
+            if (step := self.step_of.get((before["run_id"], after["run_id"])))
+        }
 
     def is_first(self, mover: Record, run: Record) -> bool:
         """Return whether no run before `run`, of its track and device, has the program of a mover for its target."""

@@ -64,6 +64,10 @@ class Manifest:
         except (ValueError, TypeError, KeyError, IndexError, AttributeError):
             return cls()
 
+    def shown(self, address: str) -> str:
+        """Return the fingerprint of what the page at an address shows; empty if there is none."""
+        return self.pages.get(address, ("", ""))[0]
+
     def written(self) -> bytes:
         """Return the bytes of the file."""
         assets = sorted(self.assets)

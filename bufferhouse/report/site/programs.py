@@ -66,12 +66,12 @@ class Programs:
             numbers = ask_each(self._con, TRUTH, list(asked))
             values = read_spaces(self._con, list(asked))  # of memory space 0, which people run out of
             files = ask(self._con, "site_dumps", run_ids=sorted({one.point.run_id for one in compiled}))
-            places = {row[:3]: row[3:] for row in files.rows}
+            places = {row[:3]: dict(zip(files.columns[3:], row[3:], strict=True)) for row in files.rows}
             for one in compiled:
                 point = one.point
                 place = places[point.run_id, point.program_id, point.dump_id]
                 savings = savings_of(values[point.dump_id], most=_SAVINGS, mapped=_MAPPED)
-                truth = {TRUTH: of_file(numbers[point.dump_id], point.run_id, place[0])}
+                truth = {TRUTH: of_file(numbers[point.dump_id], point.run_id, place["relative_path"])}
                 yield self._page(one, asked[point.dump_id] | savings | truth, place)
 
     def _shows(self, one: Compiled) -> str:
@@ -98,7 +98,7 @@ class Programs:
             links.append((f"The program in {printable(before, 60)}", inventory.page_of[one.before.compiled]))
         return links
 
-    def _page(self, one: Compiled, answers: dict[str, Answer], place: tuple[str, int, bool | None]) -> Made:
+    def _page(self, one: Compiled, answers: dict[str, Answer], place: Record) -> Made:
         run = self._inventory.run_of[one.point.run_id]
         answers = self._with_sources(answers, run["git_revision"])
         limit = [tuple(run[name] for name in _CAPACITY)] if run["capacity_bytes"] is not None else []
@@ -147,9 +147,9 @@ class Programs:
 
     def _with_sources(self, answers: dict[str, Answer], git_revision: str | None) -> dict[str, Answer]:
         """Return the answers with the addresses of source lines, if `report.source_url` is configured."""
-        link = source_links(self._source_url, git_revision)
         if not self._source_url:
             return answers
+        link = source_links(self._source_url, git_revision)
         drawn, peak = answers["program_map"], answers["program_peak"]
         file, line = drawn.columns.index("source_file"), drawn.columns.index("source_line")
         of_value = {row[0]: link(row[file], row[line]) for row in drawn.rows}
@@ -184,7 +184,7 @@ def _cut(answers: dict[str, Answer]) -> dict[str, Answer]:
     return with_drawn_slots(cut)
 
 
-def _dump(one: Compiled, run: Record, place: tuple[str, int, bool | None]) -> Record:
+def _dump(one: Compiled, run: Record, place: Record) -> Record:
     """Return what a page says of its dump, as `program_dumps` has it."""
     point = one.point
     facts = {name: run[name] for name in ("run_name", "started_at", "compiler", "compiler_version", "git_revision")}
@@ -192,9 +192,7 @@ def _dump(one: Compiled, run: Record, place: tuple[str, int, bool | None]) -> Re
         "run_id": point.run_id,
         **facts,
         **{name: getattr(point, name) for name in _OF_THE_POINT},
-        "relative_path": place[0],
-        "text_bytes": place[1],
-        "did_not_fit": place[2],
+        **place,
         "variant_count": point.variant_count,
         "dump_count": point.dump_count,
     }

@@ -1,7 +1,6 @@
 """The pages of runs, the list of them, and the page on which any two are compared."""
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from operator import attrgetter, itemgetter
 
 import duckdb
@@ -49,7 +48,6 @@ class Runs:
 
     def __init__(self, con: duckdb.DuckDBPyConnection, inventory: Inventory, shared: Shared) -> None:
         self._con, self._inventory, self._shared = con, inventory, shared
-        self._before = steps_before(inventory)
         self._of_address = {run_address(run["run_name"]): run for run in inventory.runs}
         self.wanted = {address: self._shows(run) for address, run in self._of_address.items()}
 
@@ -64,7 +62,7 @@ class Runs:
     def _shows(self, run: Record) -> str:
         points = [(*point, self._inventory.page_of[point.compiled]) for point in self._inventory.by_run[run["run_id"]]]
         beside = self._inventory.beside.get(run["run_id"])
-        return fingerprint(code(), run, points, self._before.get(run["run_id"]), beside)
+        return fingerprint(code(), run, points, self._inventory.step_before.get(run["run_id"]), beside)
 
     def _page(self, run: Record, answers: dict[str, Answer]) -> Made:
         address = run_address(run["run_name"])
@@ -72,7 +70,7 @@ class Runs:
         pages = self._inventory.pages_in(run["run_id"])
         linked = {name: _linked(answer, pages) for name, answer in answers.items()}
         empty = Answer([], [])
-        of_run = {"run_facts": linked.pop("run_facts"), "run_before": empty, "run_reshaped": empty, **linked}
+        of_run = {"run_facts": linked["run_facts"], "run_before": empty, "run_reshaped": empty, **linked}
         frame = Frame(address, "Runs", self._shared, [("Runs", LIST)])
         text = run_page(Run("", None, of_run), frame, self._links(run))
         told = [(*_told_of(point), self._inventory.page_of[point.compiled]) for point in points]
@@ -81,19 +79,9 @@ class Runs:
         return Made(address, text, {**files, **script(address, slug(run["run_name"]), named)})
 
     def _links(self, run: Record) -> list[tuple[str, str]]:
-        before = self._before.get(run["run_id"])
+        before = self._inventory.step_before.get(run["run_id"])
         found = [(f"Comparison with {printable(before[0], 60)}", before[1])] if before else []
         return [*found, ("Compare with any run", ANY)]
-
-
-def steps_before(inventory: Inventory) -> dict[int, tuple[str, str]]:
-    """Return, by run_id, the name of the run before and the address of their comparison, if anything moved."""
-    found = {}
-    for runs in inventory.tracks.values():
-        for before, after in pairwise(runs):
-            if step := inventory.step_of.get((before["run_id"], after["run_id"])):
-                found[after["run_id"]] = (before["run_name"], step)
-    return found
 
 
 def _linked(answer: Answer, pages: dict[tuple, str]) -> Answer:
@@ -113,8 +101,7 @@ class RunLists:
 
     def __init__(self, inventory: Inventory, shared: Shared) -> None:
         self._shared = shared
-        before = steps_before(inventory)
-        self._records = [_listed(run, before.get(run["run_id"])) for run in reversed(inventory.runs)]
+        self._records = [_listed(run, inventory.step_before.get(run["run_id"])) for run in reversed(inventory.runs)]
         shown = fingerprint(code(), self._records)
         self.wanted = {LIST: shown, ANY: shown}
 

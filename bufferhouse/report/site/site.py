@@ -118,7 +118,7 @@ def build_from(
         from bufferhouse.report.site.triage import Triage
 
         shared = Shared()
-        inventory = Inventory.read(con, runs, kept=manifest.pages, targets=manifest.targets)
+        inventory = Inventory(con, runs, manifest.pages, manifest.targets)
         manifest.targets = inventory.targets
         steps = Steps(con, inventory, shared, target, manifest, wishes.source_url)
         triage = Triage(inventory, steps, wishes.accepted, shared, manifest, inputs)

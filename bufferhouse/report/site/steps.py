@@ -7,6 +7,7 @@ from itertools import chain
 import duckdb
 
 from bufferhouse.compare.pairing import CHANGES
+from bufferhouse.compare.parts import Part
 from bufferhouse.query.statements import Answer, Record
 from bufferhouse.report.compare.data import Comparison, comparison_of
 from bufferhouse.report.compare.page import compare_page
@@ -50,7 +51,7 @@ class Steps:
         self._steps = inventory.steps | inventory.past_steps
         self.wanted = {address: self._shows(step) for address, step in self._steps.items()}
         for address, shown in self.wanted.items():
-            if manifest.pages.get(address, ("",))[0] == shown and not self._read(target, address):
+            if manifest.shown(address) == shown and not self._read(target, address):
                 del manifest.pages[address]
 
     def movers(self, address: str) -> list[Record]:
@@ -96,7 +97,7 @@ class Steps:
         return True
 
     def _page(self, step: Step) -> Made:
-        comparison = comparison_of(self._con, *step.key)
+        comparison = comparison_of(self._con, *map(Part, step.key))
         # The order of runs may change when a run comes that is older: nothing else on these pages would change.
         comparison.answers["compare_runs"] = comparison.answers["compare_runs"].without("run_order")
         comparison.answers["compare_programs"] = self._with_pages(step, comparison)
@@ -132,9 +133,9 @@ class Steps:
         return Answer.of(rows)
 
     def _with_sources(self, step: Step, comparison: Comparison) -> Answer:
-        link = source_links(self._source_url, step.after["git_revision"])
         if not self._source_url:
             return comparison.answers["compare_causes"]
+        link = source_links(self._source_url, step.after["git_revision"])
         return Answer.of([{**row, "source_link": link(*place_of(row["source"]))} for row in comparison.causes])
 
 

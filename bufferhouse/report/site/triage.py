@@ -109,13 +109,13 @@ class Triage:
         """Yield the pages."""
         listed = []
         for one in (*self._past.values(), *self.upgrades.values()):
-            movers = self.movers(one)
+            movers, others = self.movers(one), _others(self._steps, one)
             if one.address in self.upgrades:
                 listed.append(_summary(one, movers))
-            shown = fingerprint(code(), one.title, movers, _others(self._steps, one), one.address in self._past)
-            if one.address in addresses and self._manifest.pages.get(one.address, ("",))[0] != shown:
+            shown = fingerprint(code(), one.title, movers, others, one.address in self._past)
+            if one.address in addresses and self._manifest.shown(one.address) != shown:
                 self.wanted[one.address] = shown
-                yield self._page(one, movers)
+                yield self._page(one, movers, others)
         lines = [
             "A page for each upgrade, a step between two compilers; other steps by day, track and device. Growth is "
             "new until the accept file has a reason for it, or the newest run takes no more than before."
@@ -172,7 +172,7 @@ class Triage:
         points = self._series.get(key, [])
         return [point for point in points if order[point.run_id]["run_order"] >= run["run_order"]]
 
-    def _page(self, one: Upgrade, movers: list[Record]) -> Made:
+    def _page(self, one: Upgrade, movers: list[Record], others: str) -> Made:
         frame = Frame(one.address, "Triage", self._shared, [("Triage", LIST)])
         empty = [name for name in ("why", "change_said") if not any(row[name] for row in movers)]
         shown = [column for column in _COLUMNS if column.name not in empty]
@@ -191,7 +191,7 @@ class Triage:
                 for step in one.steps
             ],
             counts=[(state, sum(row["state"] == state for row in movers)) for state in STATES],
-            others=_others(self._steps, one),
+            others=others,
             movers=Section("", (), shown, movers, "movers", "triage_movers"),
         )
         return Made(one.address, text, figures(one.address, {"title": one.title}, answers))

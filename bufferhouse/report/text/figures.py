@@ -137,6 +137,11 @@ def space_key(space: Record) -> str:
     return printable(f"{space['platform'] or 'unknown'}-{space['memory_space']}")
 
 
+def compiler_said(facts: Record) -> str:
+    """Return compiler and version of a run as far as they are known, uncut: jaxlib 0.9.0."""
+    return " ".join(filter(None, (facts["compiler"], facts["compiler_version"])))
+
+
 def reject_line(reject: Record) -> str:
     """Return one reject as `run/path:line:column: expected …, found …`."""
     place = ":".join(str(part) for part in (reject["line_number"], reject["column_number"]) if part is not None)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import duckdb
 
@@ -43,10 +43,10 @@ class Change:
     subject: Subject
     outcome: Outcome
     fit: Fit | None
-    answers: dict[str, Answer] = field(default_factory=dict)
-    capacity_bytes: int | None = None
-    other_bytes: int = 0
-    means: Sequence[str] = ()
+    answers: dict[str, Answer]
+    capacity_bytes: int | None
+    other_bytes: int
+    means: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)

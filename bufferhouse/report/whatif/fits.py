@@ -71,9 +71,8 @@ def fits_text(asked: Asked, form: str, *, exact: bool) -> str:
     if form == "json":
         about = {"chip": asked.chip, "capacity_bytes": asked.capacity_bytes, "capacity_note": _capacity_note(asked)}
         return plain_json({**about, "series": [_record(one, asked) for one in asked.series]})
-    sections = [_section(one, asked, bytes_form(exact=exact)) for one in asked.series]
-    if note := _capacity_note(asked):
-        sections.insert(0, Section("", [note]))
+    sections = [Section("", [note])] if (note := _capacity_note(asked)) else []
+    sections += [_section(one, asked, bytes_form(exact=exact)) for one in asked.series]
     name = f"{asked.chip}, " if asked.chip else ""
     title = f"Will it fit: {name}{capacity_said(asked.capacity_bytes)} for a program"
     return report_text(title, sections, form, exact=exact)
@@ -94,24 +93,25 @@ def _section(series: Series, asked: Asked, said: Callable[[int], str]) -> Sectio
     target = series.compile_target
     device = printable(series.device_kind, 60)
     title = f"{', '.join(filter(None, (printable(series.program_name, 80), target, device)))}: {series.what}"
-    lines = _lines(series, _fitting(series, asked), said)
-    if refused := [f"{point.number:,}" for point in series.points if _is_refused(point, asked)]:
-        lines.insert(0, f"Their compiler refused {', '.join(refused)}, though less than this is reserved.")
-    if len(compilers := series.compilers) > 1:
-        named = ", ".join(printable(one or "one that is not known", 60) for one in compilers)
-        lines.insert(0, f"The points are of several compilers: {named}. Choose the dumps of one run with --run.")
-    if any(point.has_other_spaces for point in series.points):
-        lines.insert(0, "The bytes are those of all memory spaces in the memory of the device.")
-    if series.donated:
-        numbers = ", ".join(f"{point.number:,}" for point in series.donated)
-        lines.insert(
-            0, f"Arguments are donated at {numbers} alone: with donation the other points would take other bytes."
-        )
+    lines = []
     if asked.chip and not target.startswith(chip_of(asked.chip).target):
         compiled = f"Compiled for {target}" if target else "No file name says what it was compiled for"
-        lines.insert(0, f"{compiled}: a compiler for {asked.chip} places and pads differently.")
+        lines.append(f"{compiled}: a compiler for {asked.chip} places and pads differently.")
     elif asked.chip and chip_of(asked.chip).is_other(series.device_kind):
-        lines.insert(0, f"Compiled for {device}: a compiler for {asked.chip} places and pads differently.")
+        lines.append(f"Compiled for {device}: a compiler for {asked.chip} places and pads differently.")
+    if series.donated:
+        numbers = ", ".join(f"{point.number:,}" for point in series.donated)
+        lines.append(
+            f"Arguments are donated at {numbers} alone: with donation the other points would take other bytes."
+        )
+    if any(point.has_other_spaces for point in series.points):
+        lines.append("The bytes are those of all memory spaces in the memory of the device.")
+    if len(compilers := series.compilers) > 1:
+        named = ", ".join(printable(one or "one that is not known", 60) for one in compilers)
+        lines.append(f"The points are of several compilers: {named}. Choose the dumps of one run with --run.")
+    if refused := [f"{point.number:,}" for point in series.points if _is_refused(point, asked)]:
+        lines.append(f"Their compiler refused {', '.join(refused)}, though less than this is reserved.")
+    lines += _lines(series, _fitting(series, asked), said)
     return Section(title, lines, _POINTS, _rows(series, asked))
 
 

@@ -84,10 +84,8 @@ async function compareChosen() {
     ["change", "change", "change"],
   ].map(([column, heading, kind, limit]) =>
     ({ column, heading, kind, limit, ...(column === "program_name" && { link: "program_link", root: "../" }) }));
-  const table = element("table", { ariaLabel: "Programs of both runs" });
-  table.append(element("thead", {}, element("tr", {}, ...columns.map(({ heading, kind }) =>
-    element("th", { scope: "col", className: kind === "text" ? "text" : "" }, heading)))), element("tbody"));
-  place.replaceChildren(element("div", { className: "wide", tabIndex: 0, role: "region", ariaLabel: "Programs of both runs" }, table));
+  const table = emptyTable("Programs of both runs", columns);
+  place.replaceChildren(table.parentElement);
   prepare(table, { source: "any", where: {}, columns });
   try { history.replaceState(null, "", `#${before}..${after}`); } catch { /* a page that may not change its address */ }
 }

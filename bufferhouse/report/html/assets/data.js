@@ -47,6 +47,12 @@ function printable(text, limit = Infinity) {
   return letters.slice(0, limit - tail - 1).join("") + "…" + letters.slice(-tail).join("");
 }
 
+/** A value of the map: its name, where it comes from, and what a search looks into. */
+const nameOf = ({ instruction_name: name, shape_index: index }) => name + (index && index !== "{}" ? index : "");
+const sourceOf = ({ source_file: file, source_line: line }) => file && file + (line ? `:${line}` : "");
+const wordsOf = (value) => [value.instruction_name, value.opcode, value.op_name, value.shape_text, sourceOf(value)]
+  .join("\n").toLowerCase();
+
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 

@@ -10,13 +10,11 @@ function filterMovers() {
     && (!wanted.age || row.age <= Number(wanted.age)) && (!since || row.age <= since.age);
   answers.movers = { ...allMovers, rows: allMovers.rows.filter((_, i) => fits(shownMovers[i])) };
   const place = document.getElementById("movers-place"), old = place.querySelector("table");
-  const heads = tables.movers.columns.map(({ kind }, i) => element("th", { scope: "col", className: kind === "text" ? "text" : "" },
-    old.tHead.rows[0].cells[i].textContent));
+  const columns = tables.movers.columns.map((column, i) => ({ ...column, heading: old.tHead.rows[0].cells[i].textContent }));
   const words = place.querySelector("input[type=search]")?.value;
   const by = Array.from(old.tHead.rows[0].cells).findIndex((head) => head.ariaSort), { ariaSort } = old.tHead.rows[0].cells[by] ?? {};
-  const table = element("table", { id: "movers", ariaLabel: old.ariaLabel ?? "What moved" });
-  table.append(element("thead", {}, element("tr", {}, ...heads)), element("tbody"));
-  place.replaceChildren(element("div", { className: "wide", tabIndex: 0, role: "region", ariaLabel: "What moved" }, table));
+  const table = emptyTable(old.ariaLabel, columns, "movers"), heads = table.tHead.rows[0].cells;
+  place.replaceChildren(table.parentElement);
   prepare(table, tables.movers);
   chooseColumns(table);
   // What was searched stays searched, what was sorted sorted.

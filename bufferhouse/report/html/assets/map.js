@@ -47,9 +47,7 @@ function rectangles(space, edit = null) {
     const y0 = base + value.offset_bytes;
     // A live range is closed: a value takes its bytes at its last position still.
     Object.assign(value, { kind, x0: value.start_position, x1: value.end_position + 1, y0, y1: y0 + value.size_bytes });
-    const source = value.source_file && `${value.source_file}:${value.source_line ?? ""}`;
-    value.words = [value.instruction_name, value.opcode, value.op_name, value.shape_text, source]
-      .join("\n").toLowerCase();
+    value.words = wordsOf(value);
   }
   // A shared byte belongs to the value that starts last, then to the lowest id: that one is drawn on top.
   values.sort((a, b) => a.x0 - b.x0 || b.value_id - a.value_id);
@@ -76,19 +74,17 @@ function classes(values, mode) {
 
 /** What there is to know of a value, as names and texts. */
 function facts(value) {
-  const index = value.shape_index && value.shape_index !== "{}" ? value.shape_index : "";
   const parts = [["elements", "element"], ["layout padding", "layout_padding"], ["slack", "slack"],
     ["tuple table", "tuple_table"]].filter(([, part]) => value[`${part}_bytes`]);
-  const source = value.source_file && value.source_file + (value.source_line ? `:${value.source_line}` : "");
   return [
-    ["value", `${value.instruction_name}${index} (${value.opcode ?? "operation not printed"})`],
+    ["value", `${nameOf(value)} (${value.opcode ?? "operation not printed"})`],
     ["shape", value.shape_text],
     ["slot", `${exactBytes(value.size_bytes)} (${humanBytes(value.size_bytes)})`],
     ...parts.map(([name, part]) => [name, exactBytes(value[`${part}_bytes`])]),
     ["place", `allocation ${value.allocation_index} (${value.kind}), offset ${grouped(value.offset_bytes)}`],
     ["alive", `positions ${grouped(value.start_position)} to ${grouped(value.end_position)}`],
     ["op_name", value.op_name],
-    ["source", source],
+    ["source", sourceOf(value)],
   ].filter(([, text]) => text);
 }
 

@@ -39,9 +39,8 @@ class Timeline {
     this.values = records("program_map").filter((value) => kinds.has(value.allocation_index));
     for (const value of this.values) {
       value.kind = kinds.get(value.allocation_index);
-      value.source = value.source_file && value.source_file + (value.source_line === null ? "" : `:${value.source_line}`);
-      value.words = [value.instruction_name, value.opcode, value.op_name, value.shape_text, value.source]
-        .join("\n").toLowerCase();
+      value.source = sourceOf(value);
+      value.words = wordsOf(value);
     }
     this.left = records("program_map_spaces", { memory_space: this.space })[0]?.left_out_count ?? 0;
     this.end = this.rows.at(-1).schedule_position;
@@ -158,9 +157,8 @@ class Timeline {
     answers.alive = {
       columns: ["value_name", "owned_bytes", "op_name", "source", "source_link", "kind", "shape_text", "size_bytes", "start_position", "end_position"],
       rows: shown.map((value) => [
-        value.instruction_name + (value.shape_index && value.shape_index !== "{}" ? value.shape_index : ""),
-        this.owned.get(value), value.op_name, value.source, value.source_link ?? null, value.kind, value.shape_text,
-        value.size_bytes, value.start_position, value.end_position,
+        nameOf(value), this.owned.get(value), value.op_name, value.source, value.source_link ?? null, value.kind,
+        value.shape_text, value.size_bytes, value.start_position, value.end_position,
       ]),
     };
     const columns = [
@@ -169,11 +167,8 @@ class Timeline {
       ["size_bytes", "slot", "bytes"], ["start_position", "from", "count"], ["end_position", "to", "count"],
     ].map(([column, heading, kind, limit]) =>
       ({ column, heading, kind, limit, ...(column === "source" && { link: "source_link", root: "" }) }));
-    const table = element("table", { id: `alive-${this.space}`, ariaLabel: this.heading.textContent });
-    table.append(element("thead", {}, element("tr", {}, ...columns.map(({ heading, kind }) =>
-      element("th", { scope: "col", className: kind === "text" ? "text" : "" }, heading)))), element("tbody"));
-    const wide = element("div", { className: "wide", tabIndex: 0, role: "region", ariaLabel: this.heading.textContent }, table);
-    this.tableAt.replaceChildren(wide);
+    const table = emptyTable(this.heading.textContent, columns, `alive-${this.space}`);
+    this.tableAt.replaceChildren(table.parentElement);
     prepare(table, { source: "alive", where: {}, columns, hasSearch: false });
     chooseColumns(table);
     this.drawTree(shown);

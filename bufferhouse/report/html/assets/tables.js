@@ -29,6 +29,16 @@ function cell(value, column, isFirst, href = null) {
   return made;
 }
 
+/** A table of columns without a row, in the frame that scrolls it; as `framed` of templates/parts.html. */
+function emptyTable(label, columns, id = null) {
+  const headings = columns.map(({ heading, kind }) =>
+    element("th", { scope: "col", className: kind === "text" ? "text" : "" }, heading));
+  const table = element("table", { ariaLabel: label, ...(id && { id }) },
+    element("thead", {}, element("tr", {}, ...headings)), element("tbody"));
+  element("div", { className: "wide", tabIndex: 0, role: "region", ariaLabel: label }, table);
+  return table;
+}
+
 /** Rows as {keys, words, element()}: of an embedded answer, else those that stand in the table. */
 function rowsOf(table, spec) {
   if (!spec) {
