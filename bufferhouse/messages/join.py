@@ -179,7 +179,7 @@ def has_allocation(con: duckdb.DuckDBPyConnection, message: Message, dump_id: in
 def _sized(con: duckdb.DuckDBPyConnection, message: Message, where: str = "", **given: int) -> set[int]:
     figure = message.figure("allocation")
     least, most = range_of(figure.printed) if figure.size_bytes is None else (figure.size_bytes, figure.size_bytes)
-    least -= (ROUNDED_TO - 1) * message.is_of_allocator
+    least -= (ROUNDED_TO - 1) * message.is_rounded_up
     sql = (
         f"SELECT DISTINCT dump_id FROM staging.allocations WHERE {where} size_bytes BETWEEN CAST($least AS HUGEINT)"
         " AND CAST($most AS HUGEINT)"

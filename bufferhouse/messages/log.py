@@ -15,9 +15,10 @@ BLOCK_BYTES = 4 << 20
 LONGEST_LINE = 4 << 20  # bytes; no message prints one that long
 DONATION_KEY = b"Some donated buffers were not usable: "
 CUDA_KEY = b"CUDA_ERROR_OUT_OF_MEMORY"
+ALLOCATOR_KEY = b"Limit:            "  # of the first line of what an allocator says of itself
 KEYS = (
     b"Ran out of memory", b"would exceed memory", b"Aborting compilation early", b"allocation_size_words <=",
-    b"Attempting to allocate", b"Attempting to reserve", b"Out of memory while trying to allocate",
+    b"Attempting to allocate", b"Attempting to reserve", b"memory while trying to allocate",
     b"by rematerialization; only reduced to", b"E1001: CompileTimeScopedVmemOom", b") exceeds the base limit (",
     b"B) on device ordinal ", b"exceeding available bytes: ", b" (rounded to ", b" bytes for new constant",
     # Without the words before it other programs say it, too.
@@ -28,7 +29,7 @@ KEYS = (
     b" exceeded scoped ",
     # No message of XLA about a program, and yet the memory did not suffice: CUDA, TensorFlow, the host.
     CUDA_KEY, b"OOM when allocating tensor", b" of memory: Kill", b"std::bad_alloc",
-    DONATION_KEY,
+    DONATION_KEY, b"cuMemAllocAsync failed to allocate", ALLOCATOR_KEY,
 )  # fmt: skip
 _KEYS = [key.decode() for key in KEYS]
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}

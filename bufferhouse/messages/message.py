@@ -7,11 +7,12 @@ those of GPU, and what CPU says is a G1, too (`MaybeOwningCpuMemory::Allocate`; 
 is waited for brings the failure, `TrackedCpuDeviceBuffer` and what ran the program put words before it), as is what
 `StreamExecutorMemoryAllocator::Allocate` says, what a GPU says where the constants of a program do not fit
 (`CreateOrShareConstant`), and what its allocator writes to the log before an exception
-(`BFCAllocator::AllocateRawInternal`). G3 is what GPU's scheduler logs where arguments and outputs alone are over its
-limit (`GetSchedulerMemoryLimit`, xla/service/gpu/gpu_hlo_schedule.cc); the compilation goes on. R is a warning of
-rematerialization: a program of which it speaks may fit. D is a warning of JAX about arguments whose donation it does
-not hand on to XLA (`lower_jaxpr_to_module`, jax/_src/interpreters/mlir.py; until 2021 in xla.py): its allocations are
-these arguments.
+(`BFCAllocator::AllocateRawInternal`, `GpuCudaMallocAsyncAllocator::AllocateRaw`). An exception with its bytes is a G1,
+one with a rounded size a G2 (`MemoryAllocationError`, xla/stream_executor/integrations/tf_allocator_adapter.cc). G3 is
+what GPU's scheduler logs where arguments and outputs alone are over its limit (`GetSchedulerMemoryLimit`,
+xla/service/gpu/gpu_hlo_schedule.cc); the compilation goes on. R is a warning of rematerialization: a program of which
+it speaks may fit. D is a warning of JAX about arguments whose donation it does not hand on to XLA
+(`lower_jaxpr_to_module`, jax/_src/interpreters/mlir.py; until 2021 in xla.py): its allocations are these arguments.
 """
 
 import re
@@ -21,9 +22,16 @@ from functools import lru_cache
 from typing import BinaryIO
 
 from bufferhouse.messages.figures import SIZE, Figure, range_of
-from bufferhouse.messages.log import CLOCK, CUDA_KEY, DONATION_KEY, KEYS, Line, lines
+from bufferhouse.messages.log import ALLOCATOR_KEY, CLOCK, CUDA_KEY, DONATION_KEY, KEYS, Line, lines
 
 DONATION = "D"
+# What an allocator says of itself in the log where it fails (`AllocatorStats::DebugString`, xla/tsl/framework/
+# allocator.cc) is no message: a failure of the same process has these figures beside its own.
+_STATISTICS = "S"
+ALLOCATOR_LIMIT, IN_USE, LARGEST_FREE = "allocator_limit", "in_use", "largest_free_block"
+_OF_ALLOCATOR = {
+    "Limit": ALLOCATOR_LIMIT, "InUse": IN_USE, "MaxInUse": "most_in_use", "LargestFreeBlock": LARGEST_FREE,
+}  # fmt: skip
 _NOT_IMPLEMENTED = "Donation is not implemented for "
 _S = f"(?:{SIZE})"
 _END = r"(?P<more>.*)"
@@ -101,16 +109,26 @@ class Message:
         return self.memory_space in ("hbm", None)
 
     @property
+    def is_rounded_up(self) -> bool:
+        """Whether its allocation is printed as a multiple of ROUNDED_TO."""
+        return self.dialect == "G1" and self.lines[0].startswith("Allocator ")
+
+    @property
     def is_of_allocator(self) -> bool:
         """Whether it is what an allocator wrote to the log, and no exception."""
-        return self.dialect == "G1" and self.lines[0].startswith("Allocator ")
+        return self.is_rounded_up or (self.dialect == "G1" and _ASYNC in self.lines[0])
+
+    @property
+    def own_figures(self) -> list[Figure]:
+        """Its figures but those of the allocator, which are others each time that the same is said."""
+        return [one for one in self.figures if one.name not in _OF_ALLOCATOR.values()]
 
     @property
     def key(self) -> tuple:
         """What is equal in two messages that say the same."""
         return (
-            self.dialect, self.memory_space, self.module, self.instruction, self.shape, self.tag, tuple(self.figures),
-            tuple(self.allocations), tuple(self.faults),
+            self.dialect, self.memory_space, self.module, self.instruction, self.shape, self.tag,
+            tuple(self.own_figures), tuple(self.allocations), tuple(self.faults),
         )  # fmt: skip
 
 
@@ -148,6 +166,13 @@ def _opening(dialect: str, pattern: str, memory_space: str | None = None, *, has
 # That of pinned memory of the host is called `xla_gpu_host_bfc`.
 _ALLOCATOR = (
     r"Allocator \((?:[^()]*(?P<space>host)_bfc|[^()]*)\) ran out of memory trying to allocate \S+ \(rounded to "
+)
+_ASYNC = "cuMemAllocAsync failed to allocate "
+_EXCEPTION = r"Out of (?:(?P<space>host) )?memory while trying to allocate "
+# Since 2026 it says whose memory it is; that of the host goes on with how to get more.
+_EXCEPTION_END = (
+    r"(?: with allocator \S+ on device [0-9]+)?\.(?: Please set [^\[]*)?(?: ?\[executable_name='(?P<module>[^']*)'\])?"
+    + _END
 )
 # What CPU puts before it where a buffer brings the failure: once for each program between.
 _OF_A_BUFFER = r"(?:(?:Buffer Definition Event|Error (?:preparing|dispatching) computation): )"
@@ -207,19 +232,22 @@ _OPENINGS = (
     ),
     _opening(
         "G1",
-        _ALLOCATOR + r"(?P<allocation>[0-9]{1,20})\) ?requested by op" + _END,
+        _ALLOCATOR + r"(?P<allocation>[0-9]{1,20})\)(?: from the \w+ end)? ?requested by op" + _END,
     ),
+    _opening("G1", _ASYNC + r"(?P<allocation>[0-9]{1,20})(?: bytes)?(?::| \().*"),
     _opening(
         "G2",
-        r"Out of memory while trying to allocate (?P<allocation>[0-9]{1,20}(?:\.[0-9]{1,9})?[KMGTPE]?iB)\."
-        r"(?: \[executable_name='(?P<module>[^']*)'\])?" + _END,
+        _EXCEPTION + r"(?P<allocation>[0-9]{1,20}(?:\.[0-9]{1,9})?(?:[KMGTPE]i)?B)" + _EXCEPTION_END,
+    ),
+    _opening(
+        "G1",
+        _EXCEPTION + r"(?P<allocation>[0-9]{1,20}) bytes" + _EXCEPTION_END,
+        has_listing=True,
     ),
     _opening(
         "G1",
         r"(?:(?:RESOURCE_EXHAUSTED|INTERNAL): )?" + _OF_A_BUFFER
-        + r"*Out of memory (?:while trying to allocate|allocating) "
-        r"(?P<allocation>[0-9]{1,20}) bytes\." + _END,
-        has_listing=True,
+        + r"*Out of memory allocating (?P<allocation>[0-9]{1,20}) bytes\." + _END,
     ),
     _opening(
         "G1",
@@ -234,6 +262,7 @@ _OPENINGS = (
         r"The byte size of input/output arguments \((?P<arguments_and_outputs>[0-9]{1,20})\) exceeds the base limit "
         r"\((?P<limit>[0-9]{1,20})\)\." + _END,
     ),
+    _opening(_STATISTICS, r"Limit: +@allocator_limit@", has_listing=True),
     _opening(DONATION, r"Some donated buffers were not usable: (?P<arguments>[A-Za-z].*)", has_listing=True),
     _opening(
         "R",
@@ -246,18 +275,19 @@ _BEGINS = re.compile(
     r"|Compilation failure: Aborting compilation early|Allocation \(size="
     r"|RET_CHECK failure \([^()]*\) allocation_size_words"
     r"|(?:Error loading program(?: '[^']*')?: )?Attempting to (?:allocate|reserve) [0-9]"
-    r"|Out of memory while trying to allocate|Failed to allocate request for [0-9]\S* \([0-9]"
+    r"|Out of (?:host )?memory while trying to allocate|Failed to allocate request for [0-9]\S* \([0-9]"
     r"|(?:RESOURCE_EXHAUSTED: |(?:(?:RESOURCE_EXHAUSTED|INTERNAL): )?"
     + _OF_A_BUFFER
     + r"+)Out of memory allocating [0-9]"
     r"|(?:INTERNAL: )?Failed to allocate [0-9]+ bytes for new constant"
     r"|Can't reduce memory use below|The byte size of input/output arguments \("
     r"|TPU TensorCore Hbm usage:|" + _ALLOCATOR + r"|E1001: CompileTimeScopedVmemOom:)"
+    r"|" + _ASYNC + r"[0-9]|\A" + ALLOCATOR_KEY.decode() + r" *[0-9]"
     # Python prints the statement that warns behind the warning: there no argument follows.
     r"|Some donated buffers were not usable: [A-Za-z]"
 )
 _LOOKS_LIKE = re.compile(
-    "|".join(re.escape(key.decode()) for key in KEYS if key not in (DONATION_KEY, CUDA_KEY))
+    "|".join(re.escape(key.decode()) for key in KEYS if key not in (DONATION_KEY, CUDA_KEY, ALLOCATOR_KEY))
     + f"|[A-Z_]{{2,}}: .*{CUDA_KEY.decode()}"
 )
 # What the driver of CUDA refuses an allocator asks for again, in smaller pieces; where it gives up it says so itself.
@@ -347,6 +377,8 @@ class _Reader:
             self.is_open, is_taken = False, text.startswith(_NOT_IMPLEMENTED)
         elif self._block is not None and text:
             is_taken = self._in_block(text)
+        elif self.message.dialect == _STATISTICS:
+            is_taken = self._of_allocator(text)
         elif self._has_bounds:
             is_taken = bool(re.fullmatch(r"\w+: [(0-9].*", text))
             self.is_open = not text.endswith("*/")
@@ -364,6 +396,14 @@ class _Reader:
         elif text:
             self.message.lines.append(text)
         return is_taken
+
+    def _of_allocator(self, text: str) -> bool:
+        """Return whether a line is of a block of statistics; note what is asked of it."""
+        found = re.fullmatch(rf"(?P<name>\w+):\s+(?P<size>{SIZE})", text)
+        name = _OF_ALLOCATOR.get(found["name"]) if found else None
+        if name and not (name == LARGEST_FREE and found["size"].rstrip("B") == "0"):  # 0 where it does not know it
+            self.message.figures.append(_figure(name, found["size"]))
+        return found is not None
 
     def end(self) -> None:
         """End the message, and note what is wrong with it."""
@@ -565,6 +605,8 @@ class _Reading:
         self.awaited: dict[str, Line] = {}  # `E1001: CompileTimeScopedVmemOom:` alone; the sentence follows
         self.ended: dict[tuple, Message] = {}
         self._first: dict[tuple, Message] = {}  # of those that say the same
+        self._failed: dict[str, Message] = {}  # the last failure of a rank on a GPU
+        self._statistics: dict[str, Message] = {}  # of the allocator of a rank, until its exception comes
 
     def refused(self, all_lines: Iterable[Line]) -> Iterator[Refused]:
         """Read all lines; yield those that are refused."""
@@ -633,6 +675,11 @@ class _Reading:
         if reader.is_open:
             reader.end()
         message = reader.message
+        if message.dialect == _STATISTICS:
+            self._note_statistics(rank, message)
+            return
+        if message.dialect in ("G1", "G2"):
+            self._note_failed(rank, message)
         first = self._first.get(message.key)
         if first is not None:  # what ranks say alike is kept once
             message.lines, message.figures, message.allocations = first.lines, [*first.figures], first.allocations
@@ -643,6 +690,28 @@ class _Reading:
             yield Refused(message.line_number, 1, expected, message.lines[0][:_SHOWN], self.log)
             return
         self.ended.setdefault((message.key, *message.ranks), message)
+
+    def _note_failed(self, rank: str, message: Message) -> None:
+        if not message.is_of_allocator and (statistics := self._statistics.pop(rank, None)):
+            _take_statistics(message, statistics)
+        if rank in self._failed or len(self._failed) < MOST_RANKS:
+            self._failed[rank] = message
+
+    def _note_statistics(self, rank: str, statistics: Message) -> None:
+        """Give a failure what its allocator said: a log has that before the exception, the text of a message after."""
+        if statistics.figure(IN_USE) is None:
+            return
+        failed = self._failed.get(rank)
+        if failed is not None:
+            _take_statistics(failed, statistics)
+        if (failed is None or failed.is_of_allocator) and len(self._statistics) < MOST_RANKS:
+            self._statistics[rank] = statistics
+
+
+def _take_statistics(message: Message, statistics: Message) -> None:
+    if message.figure(IN_USE) is None:
+        message.figures = [*message.figures, *statistics.figures]
+        message.lines = [*message.lines, *statistics.lines]
 
 
 def once(messages: Iterable[Message]) -> list[Message]:
@@ -737,10 +806,10 @@ def _begin(text: str, line: Line, head: str) -> _Reader | None:
         shape=about.get("shape"),
         tag=about.get("tag"),
     )
-    is_exact = dialect in ("T5", "T7", "R", "G1", "G3")
+    is_exact = dialect in ("T5", "T7", "R", "G1", "G3", _STATISTICS)
     for name, size in about.items():
         if name in _FIGURES and size is not None:
-            message.figures.append(Figure(name, size, int(size) if is_exact and size.isdigit() else None))
+            message.figures.append(_figure(name, size) if is_exact else Figure(name, size))
     if dialect == DONATION:
         message.allocations, message.faults = _donated(about["arguments"])
     _name(message, about.get("text"))
@@ -753,8 +822,15 @@ def _begin(text: str, line: Line, head: str) -> _Reader | None:
 
 _FIGURES = {
     "used", "capacity", "exceeded", "scoped_size", "scoped_limit", "allocation", "words", "free", "limit", "reduced",
-    "original", "tensorcore", "sparsecore", "arguments_and_outputs",
+    "original", "tensorcore", "sparsecore", "arguments_and_outputs", ALLOCATOR_LIMIT,
 }  # fmt: skip
+
+
+def _figure(name: str, size: str) -> Figure:
+    """Return a figure whose bytes are exact if it is printed as a number alone."""
+    return Figure(name, size, int(size) if size.isdigit() else None)
+
+
 _MOST_ARGUMENTS = 10_000  # of one warning
 _MARKS = re.compile(r"[][(){}<>,]|\Z")
 _ARGUMENT = re.compile(r"[A-Za-z]\w*(?:\(.*\)|(?:<[^<>]*>)?\[[^][]*\](?:\{[^{}]*\})?)")

@@ -54,7 +54,7 @@ def rows(message: Message, place: Place, number: int) -> dict[str, list[Row]]:
 def message_id(message: Message) -> int:
     """Return the key of what a message says: equal wherever it stands and whoever says it."""
     said = [message.dialect, message.memory_space, message.module, message.instruction, message.shape, message.tag]
-    figures = [[one.name, one.printed, one.size_bytes] for one in message.figures]
+    figures = [[one.name, one.printed, one.size_bytes] for one in message.own_figures]
     return key_of(json.dumps([said, figures, [list(asdict(one).values()) for one in message.allocations],
                               message.faults]))  # fmt: skip
 

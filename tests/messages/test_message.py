@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bufferhouse.messages.figures import nominal
 from bufferhouse.messages.log import lines
 from bufferhouse.messages.message import MOST_REFUSED, PATIENCE_LINES, Message, Refused, _Reading, read_messages
 from bufferhouse.messages.rows import again_read
@@ -98,7 +99,20 @@ REPORTED = {
     "constant: while running replica 0 and partition 0 of a replicated computation",
     "T4 of two cores": "RESOURCE_EXHAUSTED: TPU TensorCore Hbm usage: 20.50G, SparseCore Hbm usage 80.25G, exceeding "
     "available bytes: 95.74G",
+    "G1 of an allocator with two ends": "W0000 00:00:1773083052.386377   70889 bfc_allocator.cc:520] Allocator "
+    "(GPU_0_bfc) ran out of memory trying to allocate 1.50TiB (rounded to 1649267441664) from the lower end requested "
+    "by op \n",
+    "G1 of CUDA's allocator": "E0825 20:50:11.123456   12345 gpu_cudamallocasync_allocator.cc:359] gpu_async_0 "
+    "cuMemAllocAsync failed to allocate 1649267441664 bytes: CUDA error: out of memory (CUDA_ERROR_OUT_OF_MEMORY)\n"
+    " Reported by CUDA: Free memory/Total memory: 197887262720/198000000000\n",
     "G2": "Out of memory while trying to allocate 122.10GiB. [executable_name='jit_train_step']",
+    "G2 of 2026": "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 1.95GiB with "
+    "allocator GPU_0_bfc on device 0. [executable_name='jit_train_step'] [tf-allocator-allocation-error='']",
+    "G2 of the host": "RESOURCE_EXHAUSTED: Out of host memory while trying to allocate 96.00GiB. Please set the "
+    "environment variable XLA_PJRT_GPU_HOST_MEMORY_LIMIT_GB to allocate larger host memory than the default 64 GB. "
+    "[executable_name='jit_train_step']",
+    "G1 of the host": "RESOURCE_EXHAUSTED: Out of host memory while trying to allocate 15200000000 bytes with "
+    "allocator xla_gpu_host_bfc on device 0.",
 }
 
 
@@ -124,8 +138,11 @@ def test_dialects_of_public_reports_are_read(dialect: str):
         assert [160_000_000_000] == [figure.size_bytes for figure in message.figures]
     if dialect.startswith("G1 of CPU,"):
         assert [1 << 40] == [figure.size_bytes for figure in message.figures]
-    if dialect == "G1 of an allocator":
+    if dialect.startswith(("G1 of an allocator", "G1 of CUDA")):
         assert [1_649_267_441_664] == [figure.size_bytes for figure in message.figures]
+        assert message.is_of_allocator
+    if dialect.startswith("G"):
+        assert ("host" if "host" in dialect else None) == message.memory_space
     if dialect == "T4 of two cores":
         assert ["20.50G", "80.25G", "95.74G"] == [figure.printed for figure in message.figures]
     if dialect == "G1":
@@ -136,8 +153,8 @@ def test_dialects_of_public_reports_are_read(dialect: str):
         assert (1, ["17.08G", "53.61M", "12.0K"]) == (len(message.allocations), printed)
     if dialect == "G1 without a listing":
         assert [33_554_432] == [figure.size_bytes for figure in message.figures]
-    modules = {"T3b": "jit_step", "T8 of a program": "jit_step", "G2": "jit_train_step"}
-    assert modules.get(dialect) == message.module
+    modules = {"T3b": "jit_step", "T8 of a program": "jit_step"}
+    assert ("jit_train_step" if dialect.startswith("G2") else modules.get(dialect)) == message.module
     assert message.key == again_read("\n".join(message.lines)).key
 
 
@@ -148,6 +165,73 @@ def test_an_allocation_that_fails_is_one_failure(failure: str):
     [message] = read(f"{line}jaxlib.XlaRuntimeError: Out of memory while trying to allocate {failure}\n")
     assert failure.split(maxsplit=1)[0].rstrip(".") == message.needed.printed
     assert 2 == len(read(f"{line}Out of memory while trying to allocate 16384000257 bytes.\n"))
+
+
+STATISTICS = """I0000 00:00:1773083052.386377   70889 bfc_allocator.cc:1104] Stats: 
+Limit:                   63350767616
+InUse:                   60129542144
+MaxInUse:                61203283968
+NumAllocs:                      1021
+MaxAllocSize:             4294967296
+Reserved:                          0
+PeakReserved:                      0
+LargestFreeBlock:         2147483648
+
+W0000 00:00:1773083052.386377   70889 bfc_allocator.cc:531] ***************************************************xx__
+"""
+OF_ALLOCATOR = ["allocator_limit", "in_use", "most_in_use", "largest_free_block"]
+
+
+def failed_on_gpu(rank: str = "", size: str = "4.50GiB", in_use: int = 60_129_542_144) -> str:
+    """Return what a process writes that runs out of memory: its allocator's lines, and the exception."""
+    line = REPORTED["G1 of an allocator"].replace("1.50TiB", size).replace("1649267441664", "4831838208")
+    failure = f"jax.errors.JaxRuntimeError: Out of memory while trying to allocate {size}. [executable_name='jit_step']"
+    said = f"{line}{STATISTICS.replace('60129542144', str(in_use))}{failure}\n"
+    return "".join(f"{rank}{one}" for one in said.splitlines(keepends=True))
+
+
+@pytest.mark.parametrize(
+    "statistics",
+    [
+        STATISTICS,
+        STATISTICS.replace("63350767616", "   59.00GiB").replace("60129542144", "   56.00GiB")
+        .replace("61203283968", "   57.00GiB").replace("2147483648", "   2.00GiB"),
+    ],
+)  # fmt: skip
+def test_a_failure_has_what_its_allocator_says_of_itself(statistics: str):
+    """In bytes, as long as it printed them, or rounded; in front of its exception or, as a message is kept, behind."""
+    [message] = read(failed_on_gpu().replace(STATISTICS, statistics))
+    assert ["allocation", *OF_ALLOCATOR] == [figure.name for figure in message.figures]
+    sizes = [nominal(message.figure(name).printed) for name in OF_ALLOCATOR]
+    assert [59 << 30, 56 << 30, 57 << 30, 2 << 30] == sizes
+    again = again_read("\n".join(message.lines))
+    assert (message.key, message.figures, message.lines) == (again.key, again.figures, again.lines)
+
+
+def test_each_failure_has_what_was_said_before_it():
+    """Two programs of one process, one after the other; without an exception the allocator's line has it."""
+    first, second = read(failed_on_gpu() + failed_on_gpu(size="8.00GiB", in_use=5))
+    assert ["60129542144", "5"] == [one.figure("in_use").printed for one in (first, second)]
+    alone = failed_on_gpu().partition("jax.errors")[0]
+    [line] = read(alone)
+    assert (True, "60129542144") == (line.is_of_allocator, line.figure("in_use").printed)
+    [message] = read(REPORTED["G2"])
+    assert message.figure("in_use") is None
+
+
+def test_what_the_allocators_of_ranks_say_does_not_tell_their_failures_apart():
+    """The same failure on all ranks is one, however much each had in use."""
+    [message] = read("".join(failed_on_gpu(f"[rank{rank}]: ", in_use=rank + 1) for rank in range(3)))
+    assert (["[rank0]:", "[rank1]:", "[rank2]:"], "1") == (message.ranks, message.figure("in_use").printed)
+
+
+def test_statistics_without_a_failure_are_no_message():
+    """An allocator's line that is no failure, a table of another program, and a block that is cut."""
+    assert [] == read(STATISTICS)
+    [message] = read(f"Limit:            12\nName: x\n{REPORTED['G2']}")
+    assert ["allocation"] == [figure.name for figure in message.figures]
+    [message] = read(f"{STATISTICS.partition('InUse')[0]}\n{REPORTED['G2']}")
+    assert ["allocation"] == [figure.name for figure in message.figures]
 
 
 @pytest.mark.parametrize("failure", ["", "Out of memory while trying to allocate 1649267441664 bytes.\n"])

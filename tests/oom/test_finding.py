@@ -31,6 +31,7 @@ from bufferhouse.whatif.space import read_space
 from tests.command_line import call
 from tests.oom.specimens import CORPUS, DONATED, FITS, FOLDER, SAID, TWINS, failures, log, unpacked, with_global
 from tests.synthetic import Slot, colored, dump_text
+from tests.warehouses import rows
 
 
 @pytest.fixture(scope="module")
@@ -229,6 +230,40 @@ def test_pinned_memory_of_the_host_takes_nothing_of_the_device(tmp_path: Path):
     [found] = json.loads(call("oom", tmp_path, "--format", "json").out)["findings"]
     assert (str(dump), None, "host") == (found["dump"], found["doubt"], found["memory_space"])
     assert ({}, [], []) == (found["parts"], found["values"], found["advice"])
+
+
+@pytest.mark.parametrize(
+    ("in_use", "block", "expected"),
+    [
+        (2000, 0, "Of 2.9 KiB that its allocator may take, 2.0 KiB were in use."),
+        (1900, 700, "Of 2.9 KiB that its allocator may take, 1.9 KiB were in use; the largest free block was 700 B. "
+         "The rest is larger than the allocation: it was in pieces, or other processes had it."),
+    ],
+)  # fmt: skip
+def test_what_the_allocator_of_a_gpu_had_is_told(tmp_path: Path, in_use: int, block: int, expected: str):
+    """From the log alone or from a run of the warehouse, where `verify` proves it; the dump is the one it was."""
+    run = tmp_path / "night"
+    run.mkdir()
+    dump = run / "module_0001.jit_f.sm_9.0_gpu_after_optimizations-buffer-assignment.txt"
+    dump.write_bytes(dump_text([Slot(0, 2, 0, 1024, 0)], [", preallocated-temp"]))
+    said = (
+        "Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.0KiB (rounded to 1024)requested by op \n"
+        f"Limit:            {3000:>20}\nInUse:            {in_use:>20}\nMaxInUse:         {2900:>20}\n"
+        f"NumAllocs:        {9:>20}\nLargestFreeBlock: {block:>20}\n\nRESOURCE_EXHAUSTED: Out of memory while trying "
+        "to allocate 1.0KiB with allocator GPU_0_bfc on device 0. [executable_name='jit_f']\n"
+    )
+    (run / "train.log").write_text(said)
+    text = call("oom", run).out
+    flat = " ".join(text.split())
+    assert (True, True) == ("jit_f: 1.0KiB do not fit into device memory." in flat, f"{expected} dump: " in flat)
+    warehouse = tmp_path / "warehouse.duckdb"
+    call("ingest", run, "--warehouse", warehouse)
+    assert text == call("oom", "night", "--warehouse", warehouse).out
+    assert 0 == call("verify", "--warehouse", warehouse).code
+    [row] = rows(warehouse, "SELECT dialect, module_name, rank_count, capacity_bytes, over_bytes FROM marts.oom_v1")
+    assert ("G2", "jit_f", 0, None, None) == row
+    (run / "train.log").write_text(said.replace("1024", "4194304").replace("1.0KiB", "4.00MiB"))
+    assert "The allocation alone is larger." in " ".join(call("oom", run).out.split())
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from bufferhouse.errors import counted
+from bufferhouse.messages.figures import Figure, nominal, shows
 from bufferhouse.messages.figures import printed as size_text
-from bufferhouse.messages.figures import shows
-from bufferhouse.messages.message import HOST, Refused
+from bufferhouse.messages.message import ALLOCATOR_LIMIT, HOST, IN_USE, LARGEST_FREE, Message, Refused
 from bufferhouse.messages.rules import NOT_COUNTED
 from bufferhouse.oom.finding import Finding, record
 from bufferhouse.query.statements import Record
@@ -176,7 +176,7 @@ def verdict(finding: Finding) -> str:
     space = _SPACES.get(message.memory_space) or message.memory_space.upper()
     needed, limit = message.needed, message.limit
     need = human_bytes(finding.needed_bytes) if finding.needed_bytes is not None else needed and needed.printed
-    capacity = limit and (human_bytes(limit.size_bytes) if limit.size_bytes is not None else limit.printed)
+    capacity = limit and _size(limit)
     about = "about " if finding.is_over_estimate else ""
     over = f", {about}{human_bytes(finding.over_bytes)} too much" if (finding.over_bytes or 0) > 0 else ""
     if message.dialect == "G3":
@@ -231,6 +231,10 @@ def _told_about(finding: Finding) -> Iterator[str]:
         yield _T3
     if free := message.figure("free"):
         yield f"Free was {free.printed}."
+    if message.figure(IN_USE):
+        yield _of_allocator(message)
+    elif message.dialect == "G2" or message.is_of_allocator:
+        yield "With TF_CPP_MIN_LOG_LEVEL=0 the allocator of a GPU says so in the log."
     if finding.dump:
         yield f"dump: {printable(finding.dump['source_uri'])}"
     elif message.dialect != "T4" or tensorcore:  # else it is said that there is none
@@ -247,6 +251,23 @@ def _told_about(finding: Finding) -> Iterator[str]:
     if any(one.figure.name == "used" for one in unknown) and besides:
         named = ", ".join(f"{one.name.removeprefix('program_')} {one.printed}" for one in besides)
         yield f"The figure includes what else the program takes, which is in no dump: {named}."
+
+
+def _of_allocator(message: Message) -> str:
+    """Return what the allocator of the process had when it failed, and whether that left enough."""
+    limit, in_use, block = (message.figure(name) for name in (ALLOCATOR_LIMIT, IN_USE, LARGEST_FREE))
+    said = f"Of {_size(limit)} that its allocator may take, {_size(in_use)} were in use"
+    said += f"; the largest free block was {_size(block)}." if block else "."
+    needed = nominal(message.needed.printed)
+    if needed > nominal(limit.printed):
+        return f"{said} The allocation alone is larger."
+    if needed <= nominal(limit.printed) - nominal(in_use.printed):
+        return f"{said} The rest is larger than the allocation: it was in pieces, or other processes had it."
+    return said
+
+
+def _size(figure: Figure) -> str:
+    return figure.printed if figure.size_bytes is None else human_bytes(figure.size_bytes)
 
 
 def _figures(finding: Finding) -> list[Record]:
