@@ -14,7 +14,8 @@ from typing import Any, BinaryIO, NamedTuple
 BLOCK_BYTES = 4 << 20
 LONGEST_LINE = 4 << 20  # bytes; no message prints one that long
 DONATION_KEY = b"Some donated buffers were not usable: "
-CUDA_KEY = b"CUDA_ERROR_OUT_OF_MEMORY"
+# As CUDA and HIP say it, NCCL, cuBLAS and cuDNN: other libraries ask for memory of their own, and XLA goes on or fails.
+DRIVER_KEYS = (b"CUDA_ERROR_OUT_OF_MEMORY", b"hipErrorOutOfMemory", b" 'out of memory'", b"_STATUS_ALLOC_FAILED")
 ALLOCATOR_KEY = b"Limit:            "  # of the first line of what an allocator says of itself
 KEYS = (
     b"Ran out of memory", b"would exceed memory", b"Aborting compilation early", b"allocation_size_words <=",
@@ -27,8 +28,9 @@ KEYS = (
     # A message of which the words above are damaged still has one of these.
     b"RESOURCE_EXHAUSTED", b"compile permanent error", b"exceeds available HBM", b"<= std::numeric_limits<int32_t>",
     b" exceeded scoped ",
-    # No message of XLA about a program, and yet the memory did not suffice: CUDA, TensorFlow, the host.
-    CUDA_KEY, b"OOM when allocating tensor", b" of memory: Kill", b"std::bad_alloc",
+    # No message of XLA about a program, and yet the memory did not suffice: the GPU's libraries, TensorFlow, the host.
+    *DRIVER_KEYS, b"OOM when allocating tensor", b" of memory: Kill", b"std::bad_alloc",
+    b"user allocatable offset upper bound",  # of a kernel of SparseCore
     DONATION_KEY, b"cuMemAllocAsync failed to allocate", ALLOCATOR_KEY,
 )  # fmt: skip
 _KEYS = [key.decode() for key in KEYS]

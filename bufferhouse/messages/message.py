@@ -22,7 +22,7 @@ from functools import lru_cache
 from typing import BinaryIO
 
 from bufferhouse.messages.figures import SIZE, Figure, range_of
-from bufferhouse.messages.log import ALLOCATOR_KEY, CLOCK, CUDA_KEY, DONATION_KEY, KEYS, Line, lines
+from bufferhouse.messages.log import ALLOCATOR_KEY, CLOCK, DONATION_KEY, DRIVER_KEYS, KEYS, Line, lines
 
 DONATION = "D"
 # What an allocator says of itself in the log where it fails (`AllocatorStats::DebugString`, xla/tsl/framework/
@@ -282,15 +282,16 @@ _BEGINS = re.compile(
     r"|(?:INTERNAL: )?Failed to allocate [0-9]+ bytes for new constant"
     r"|Can't reduce memory use below|The byte size of input/output arguments \("
     r"|TPU TensorCore Hbm usage:|" + _ALLOCATOR + r"|E1001: CompileTimeScopedVmemOom:)"
-    r"|" + _ASYNC + r"[0-9]|\A" + ALLOCATOR_KEY.decode() + r" *[0-9]"
+    r"|" + _ASYNC + r"[0-9]|" + ALLOCATOR_KEY.decode() + r" *[0-9]"
     # Python prints the statement that warns behind the warning: there no argument follows.
     r"|Some donated buffers were not usable: [A-Za-z]"
 )
+_OF_GPU = re.compile("|".join(key.decode() for key in DRIVER_KEYS))
 _LOOKS_LIKE = re.compile(
-    "|".join(re.escape(key.decode()) for key in KEYS if key not in (DONATION_KEY, CUDA_KEY, ALLOCATOR_KEY))
-    + f"|[A-Z_]{{2,}}: .*{CUDA_KEY.decode()}"
+    "|".join(re.escape(key.decode()) for key in KEYS if key not in (DONATION_KEY, ALLOCATOR_KEY, *DRIVER_KEYS))
+    + f"|[A-Z_]{{2,}}: .*(?:{_OF_GPU.pattern})"
 )
-# What the driver of CUDA refuses an allocator asks for again, in smaller pieces; where it gives up it says so itself.
+# What a GPU's driver refuses an allocator asks for again, in smaller pieces; where it gives up it says so itself.
 _OF_DRIVER = re.compile(r"failed to alloc(?:ate)? [0-9]")
 HOST = "host"  # the memory space of a message about pinned memory of the host of a GPU
 REPORT = "T3r"  # what libtpu since 0.0.42.1 writes to its log beside a T3; specimens show it, upstream does not
@@ -631,7 +632,7 @@ class _Reading:
             yield from self._close(line.rank, reader)
         begun = _BEGINS.search(line.text) or _LOOKS_LIKE.search(line.text)
         before = line.text[: begun.start()] if begun else line.text
-        if _ESCAPED in before or (_OF_DRIVER.search(before) and CUDA_KEY.decode() in line.text):
+        if _ESCAPED in before or (_OF_DRIVER.search(before) and _OF_GPU.search(line.text)):
             return
         first = self.awaited.pop(line.rank, None)
         if begun is None:

@@ -253,6 +253,12 @@ def test_another_program_that_has_no_memory_is_no_failure_of_xla():
     "line",
     [
         "XlaRuntimeError: INTERNAL: Failed to load in-memory CUBIN: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
+        "JaxRuntimeError: INTERNAL: NCCL operation ncclAlltoAll(a, b) failed: unhandled cuda error. Last NCCL "
+        "warning(error) log entry 'Cuda failure 2 'out of memory''.",
+        "INTERNAL: the library was not initialized: CUBLAS_STATUS_ALLOC_FAILED",
+        "XlaRuntimeError: INTERNAL: Failed to load HSACO: hipErrorOutOfMemory",
+        "INTERNAL:Failed to run pass pipeline. error: 'memref.alloca' op current allocation offset upper bound (140704 "
+        "words) exceeds the legitimate user allocatable offset upper bound (131071 words) in memory space 201",
         "INTERNAL: Mosaic failed: Scoped allocation with size 20.00M and limit 16.00M exceeded scoped vmem limit by 4M",
         "ResourceExhaustedError: OOM when allocating tensor with shape[32,4096] and type float by allocator GPU_0_bfc",
         "[ 1234.567] Out of memory: Killed process 4321 (python) total-vm:123456kB, anon-rss:1234kB",
@@ -271,6 +277,14 @@ def test_what_the_driver_refuses_an_allocator_is_no_failure(status: str):
     """The allocator asks for less, and says itself where it gives up: the log of a program that runs has such lines."""
     line = f"failed to allocate 75.00GiB (80530636800 bytes) from device: {status}CUDA_ERROR_OUT_OF_MEMORY: no memory"
     assert [] == read(f"E0000 00:00:1746000000.000000     123 cuda_executor.cc:1228] {line}\n")
+    of_hip = line.replace("CUDA_ERROR_OUT_OF_MEMORY", "hipErrorOutOfMemory")
+    assert [] == read(f"E0000 00:00:1746000000.000000     123 rocm_executor.cc:658] {of_hip}\n")
+
+
+def test_a_library_that_goes_on_without_memory_of_its_own_is_no_failure():
+    """XLA tries its kernels one by one: what has no room is left out, and said in a warning."""
+    line = "W0000 00:00:1746000000.000000     123 dot_algorithm.cc:12] cuBLAS said CUBLAS_STATUS_ALLOC_FAILED"
+    assert [] == read(f"{line}\n")
 
 
 def test_an_allocator_that_tries_again_is_no_failure():
