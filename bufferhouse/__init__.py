@@ -53,6 +53,9 @@ def explain(jitted: Any, *args: Any, chip: str | None = None, **kwargs: Any) -> 
     `jitted.lower(…)` returned, without arguments. `chip` is the name of the chip in a lock; the default is the kind of
     device. The answer has `.reserved`, `.peak`, `.values`, `.report()` and `.whatif("reschedule")`.
 
+    What the compiler raises is raised on. If the program does not fit, the exception has a note that says why, as
+    `bufferhouse oom` does.
+
     Raises:
         UsageError: `jitted` is no jitted function, a lowered function came with arguments, or the compilation left no
             dump that can be read.

@@ -1,6 +1,7 @@
 """A jitted function, compiled with a dump into a folder of its own, and explained."""
 
 import html
+import io
 import json
 import shutil
 import sys
@@ -21,7 +22,11 @@ from bufferhouse.ingest.in_memory import in_memory
 from bufferhouse.lock.entry import Entry, Lock, Site, Space
 from bufferhouse.lock.measured import measured, output_sites
 from bufferhouse.lock.places import Checkout
+from bufferhouse.messages import join
+from bufferhouse.messages.message import Message, read_messages
+from bufferhouse.oom import finding
 from bufferhouse.query.statements import Record, ask
+from bufferhouse.report.oom.text import Explanation, oom_text
 from bufferhouse.report.program.data import read_program
 from bufferhouse.report.program.text import program_text
 from bufferhouse.report.text.figures import human_bytes
@@ -139,7 +144,10 @@ class Explained:
 def explain(
     jitted: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *, chip: str | None = None, root: Path | None = None
 ) -> Explained:
-    """Return the explanation of `bufferhouse.explain`; source files are told from the folder `root` on."""
+    """Return the explanation of `bufferhouse.explain`; source files are told from the folder `root` on.
+
+    Where the program does not fit, the exception of its compiler gets the findings of `bufferhouse oom` as a note.
+    """
     lower = None if isinstance(jitted, str | bytes) else getattr(jitted, "lower", None)  # a text is made lower case
     if lower is None and not hasattr(jitted, "compile"):
         raise UsageError(f"expected a jitted function, or what its lower() returns, found {type(jitted).__name__}")
@@ -154,7 +162,11 @@ def explain(
         with _compiling():
             # $XLA_FLAGS may ask for the dumps of other programs.
             options = {"xla_dump_to": folder.name, "xla_dump_hlo_as_text": True, "xla_dump_hlo_module_re": ".*"}
-            compiled = lowered.compile(compiler_options=options)
+            try:
+                compiled = lowered.compile(compiler_options=options)
+            except Exception as error:
+                _note(error, folder)
+                raise
         _describe(Path(folder.name), compiled)
         return _read(folder, compiled, chip, Checkout(root or Path.cwd()))
     except BaseException:
@@ -175,6 +187,19 @@ def _read(folder: _Folder, compiled: Any, chip: str | None, checkout: Checkout) 
         entry = min(found.entries.values(), key=Entry.size_order)
         values = ask(con, "program_peak", dump_ids=[entry.dump_id], owners=_MOST_VALUES).records
         return Explained(entry, values, compiled, output_sites(con, [entry], checkout), folder)
+
+
+def _note(error: Exception, folder: _Folder) -> None:
+    """Add to what a compiler says of a program that does not fit why: it wrote the dump all the same."""
+    said = read_messages(io.BytesIO(str(error).encode("utf-8", "backslashreplace")), "the exception")
+    messages = [one for one in said if isinstance(one, Message) and one.is_failure]
+    if not messages:
+        return
+    with in_memory([folder.name], with_logs=False) as con:
+        # The folder goes with the exception: only the name of the dump says something.
+        candidates = [{**one, "source_uri": one["relative_path"]} for one in join.dumps(con)]
+        findings = finding.explain(con, messages, candidates)
+    error.add_note(oom_text(Explanation(findings), "table"))
 
 
 @contextmanager

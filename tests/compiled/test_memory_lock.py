@@ -20,6 +20,7 @@ from bufferhouse.compiled.explain import Explained
 from bufferhouse.compiled.pytest_plugin import MemoryLock
 from bufferhouse.errors import UsageError
 from bufferhouse.paths import CHECKOUT
+from tests.oom.specimens import log
 
 LOCKED = CHECKOUT / "tests" / "data" / "locked"
 TEST = """
@@ -92,6 +93,34 @@ def test_a_notebook_shows_a_text_without_what_a_terminal_obeys(programs, monkeyp
     monkeypatch.setenv("NO_COLOR", "1")
     plain = str(programs["kept"].whatif("reschedule"))
     assert f"<pre>{html.escape(plain)}</pre>" == colored._repr_html_()
+
+
+class TooLarge:
+    """A program that does not fit: its compiler writes the dump and says why."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def compile(self, compiler_options: dict) -> None:
+        for path in log("libtpu-0.0.33/xent").parent.glob("*-buffer-assignment.txt"):
+            shutil.copy(path, compiler_options["xla_dump_to"])
+        raise self._error
+
+
+def test_what_does_not_fit_is_explained_in_a_note_of_its_exception():
+    """The finding of `bufferhouse oom`, with the values at the peak; another failure is raised as it is."""
+    text = log("libtpu-0.0.33/xent").read_text()
+    said = text[text.rindex("RESOURCE_EXHAUSTED: ") :]
+    with pytest.raises(RuntimeError) as raised:
+        bufferhouse.explain(TooLarge(RuntimeError(said)))
+    [note] = raised.value.__notes__
+    flat = " ".join(note.split())
+    assert "jit_lm_head_loss: 22.0 GiB do not fit into HBM of 15.75G, 6.2 GiB too much." in flat
+    assert "dump: module_0001.jit_lm_head_loss.cl_853872983.after_optimizations-buffer-assignment.txt" in flat
+    assert "Values at the peak" in note
+    with pytest.raises(RuntimeError) as raised:
+        bufferhouse.explain(TooLarge(RuntimeError("INTERNAL: something else")))
+    assert not hasattr(raised.value, "__notes__")
 
 
 class Configuration:
