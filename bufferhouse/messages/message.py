@@ -266,7 +266,9 @@ _OPENINGS = (
     _opening(DONATION, r"Some donated buffers were not usable: (?P<arguments>[A-Za-z].*)", has_listing=True),
     _opening(
         "R",
-        r"Can't reduce memory use below " + _S + r" \(@limit@ bytes\) by rematerialization; only reduced to " + _S
+        # Below nothing where arguments and outputs alone are over it.
+        r"Can't reduce memory use below -?" + _S + r" \((?:@limit@|-[0-9]{1,20}) bytes\) by rematerialization; "
+        r"only reduced to " + _S
         + r" \(@reduced@ bytes\), down from " + _S + r" \(@original@ bytes\) originally",
     ),
 )  # fmt: skip

@@ -129,6 +129,21 @@ def test_what_the_scheduler_of_gpus_logs_is_a_warning():
     ]
 
 
+def test_a_limit_of_rematerialization_below_nothing_is_a_warning_without_it():
+    """As people have reported it of a GPU: arguments and outputs alone take more."""
+    line = (
+        "2025-03-14 21:28:48.476592: W external/xla/xla/hlo/transforms/hlo_rematerialization.cc:3021] Can't "
+        "reduce memory use below -25.62GiB (-27506732520 bytes) by rematerialization; only reduced to 48.25GiB "
+        "(51808779708 bytes), down from 48.25GiB (51808779708 bytes) originally"
+    )
+    [message] = read_messages(io.BytesIO(line.encode()))
+    assert ("R", False, []) == (message.dialect, message.is_failure, message.faults)
+    assert {"reduced": 51_808_779_708, "original": 51_808_779_708} == {
+        figure.name: figure.size_bytes for figure in message.figures
+    }
+    assert message.key == again_read("\n".join(message.lines)).key
+
+
 @pytest.mark.parametrize("dialect", REPORTED)
 def test_dialects_of_public_reports_are_read(dialect: str):
     """They are as people have reported them; only of T3b there is a specimen, too."""
