@@ -1,4 +1,4 @@
-# Every target sets up what it needs: Python 3.11 or newer, make and a package registry are enough.
+# Every target sets up what it needs: Python 3.11 to 3.14, make and a package registry are enough.
 
 PYTHON ?= python3
 VENV := .venv
@@ -117,7 +117,7 @@ $(BIN)/uv: | $(BIN)/python
 		"$$(grep -o '^uv==[^ ]*' requirements.lock || echo uv)"
 
 $(BIN)/python:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-		echo 'bufferhouse needs Python 3.11 or newer, and "$(PYTHON)" is not: try make PYTHON=/path/to/python3.11' >&2; \
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' || { \
+		echo 'bufferhouse needs Python 3.11 to 3.14, and "$(PYTHON)" is another: try make PYTHON=/path/to/python3.14' >&2; \
 		exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }

@@ -69,8 +69,8 @@ def test_the_base_is_a_slim_python_pinned_by_tag():
     assert ["$BASE"] == instructions("FROM")
     minor = re.fullmatch(r"BASE=python:3\.(\d+)\.\d+-slim-bookworm", instructions("ARG")[0])
     assert minor is not None
-    needed = re.search(r'requires-python = ">=3\.(\d+)"', (ROOT / "pyproject.toml").read_text())
-    assert int(minor[1]) >= int(needed[1])
+    first, end = re.search(r'requires-python = ">=3\.(\d+),<3\.(\d+)"', (ROOT / "pyproject.toml").read_text()).groups()
+    assert int(first) <= int(minor[1]) < int(end)
 
 
 def test_it_runs_as_a_user_of_its_own():
