@@ -332,7 +332,7 @@ class _Finding:
         if name.endswith(_FLAGS) and not entry.is_explicit:
             beside.flags[path] = entry
             return False
-        if last_name(path) == RUN_FILE:
+        if path.endswith(RUN_FILE) and last_name(path) == RUN_FILE:
             self.run_files.append(path)
             return False
         if is_log(name) and not ((self.look_inside or entry.is_explicit) and _begins_like_a_dump(entry)):
