@@ -78,3 +78,19 @@ def test_a_program_is_looked_up_in_the_run_that_is_named(own_warehouse):
     for run in ("jaxlib-0.6.0", "jaxlib-0.9.0"):
         said = call(*words, "--run", run)
         assert (0, True) == (said.code, f"run {run}" in said.out)
+
+
+@pytest.mark.parametrize("verb", [["report", "program"], ["savings"], ["blame"]])
+def test_a_program_may_be_named_as_reports_write_it(example_warehouse, verb):
+    """Programs of one name, as all graphs of PyTorch/XLA have, are shown with the beginning of their id."""
+
+    def below_title(said) -> str:
+        return said.out.partition("\n")[2]  # the title has the word as it was written
+
+    with duckdb.connect(str(example_warehouse), read_only=True) as con:
+        [program_id] = con.execute("SELECT program_id FROM raw.observations WHERE module_name = 'jit_fft'").fetchone()
+    expected = call(*verb, program_id, "--warehouse", example_warehouse)
+    for word in (f"jit_fft #{str(program_id)[:8]}", f"#{str(program_id)[:8]}"):
+        said = call(*verb, word, "--warehouse", example_warehouse)
+        assert (0, below_title(expected)) == (said.code, below_title(said))
+    assert 2 == call(*verb, "jit_fft #what", "--warehouse", example_warehouse).code

@@ -12,7 +12,7 @@ from bufferhouse.errors import UsageError, counted
 from bufferhouse.query.hints import REJECTS, lister_of_programs
 from bufferhouse.query.statements import Answer, Record, ask, ask_each
 from bufferhouse.report.nothing import nothing_of
-from bufferhouse.report.opening import ROUNDED, Answers, Origin, find_run, opened, rounded_from
+from bufferhouse.report.opening import ROUNDED, Answers, Origin, find_run, opened, rounded_from, without_name
 from bufferhouse.report.program.savings import MAPPED, savings_of
 from bufferhouse.report.text.figures import printable, some_of
 from bufferhouse.report.text.screen import shortened
@@ -191,7 +191,7 @@ def find_dump(con: duckdb.DuckDBPyConnection, word: str, run: str | None) -> tup
 
 
 def _program_id(con: duckdb.DuckDBPyConnection, word: str, run_id: int | None) -> int:
-    matches = ask(con, "program_matches", word=word.removeprefix("#")).records
+    matches = ask(con, "program_matches", word=without_name(word)).records
     if run_id is not None and len(matches) > 1:
         here = {row["program_id"] for row in ask(con, "program_matches_of_run", run_id=run_id).records}
         matches = [row for row in matches if row["program_id"] in here] or matches
