@@ -80,6 +80,19 @@ def test_a_program_is_looked_up_in_the_run_that_is_named(own_warehouse):
         assert (0, True) == (said.code, f"run {run}" in said.out)
 
 
+def test_of_programs_of_one_name_the_largest_is_listed_first(own_warehouse):
+    """Among the graphs of PyTorch/XLA, whose names are one, the step of a training is not behind the small ones."""
+    with duckdb.connect(str(own_warehouse)) as con:
+        con.execute("UPDATE raw.observations SET program_name = 'SyncTensorsGraph'")
+        sizes = con.execute(
+            "SELECT o.program_id, max(p.reserved_bytes) FROM marts.observations AS o"
+            " JOIN marts.peak_memory AS p USING (dump_id) GROUP BY ALL ORDER BY 2 DESC"
+        ).fetchall()
+    said = call("report", "program", "SyncTensorsGraph", "--warehouse", own_warehouse).err
+    shown = [int(line.split()[0]) for line in said.splitlines()[1:] if "SyncTensorsGraph" in line]
+    assert (True, [size for _, size in sizes][: len(shown)]) == (len(shown) > 2, [dict(sizes)[one] for one in shown])
+
+
 @pytest.mark.parametrize("verb", [["report", "program"], ["savings"], ["blame"]])
 def test_a_program_may_be_named_as_reports_write_it(example_warehouse, verb):
     """Programs of one name, as all graphs of PyTorch/XLA have, are shown with the beginning of their id."""

@@ -200,7 +200,8 @@ def _program_id(con: duckdb.DuckDBPyConnection, word: str, run_id: int | None) -
     shown = printable(word, 80)
     if matches:
         raise UsageError(
-            f"{shown!r} fits {counted(len(matches), 'program')}; give the id of one of them:\n{_listed(con, matches)}"
+            f"{shown!r} fits {counted(len(matches), 'program')}; give the id of one of them:\n"
+            f"{_listed(con, _largest_first(con, matches))}"
         )
     known = ask(con, "program_matches", word="").records
     if not known:
@@ -211,6 +212,14 @@ def _program_id(con: duckdb.DuckDBPyConnection, word: str, run_id: int | None) -
     raise UsageError(
         f"there is no program {shown!r}; {'similar names' if near is not known else 'there are'}:\n{_listed(con, near)}"
     )
+
+
+def _largest_first(con: duckdb.DuckDBPyConnection, matches: Sequence[Record]) -> Sequence[Record]:
+    """Return programs of one name, such as all graphs of PyTorch/XLA, by size: a step of a training stands first."""
+    if len({row["program_name"] for row in matches}) > 1:
+        return matches
+    sizes = dict(ask(con, "program_sizes", program_ids=[row["program_id"] for row in matches]).rows)
+    return sorted(matches, key=lambda row: -sizes.get(row["program_id"], 0))
 
 
 def _listed(con: duckdb.DuckDBPyConnection, matches: Sequence[Record]) -> str:
