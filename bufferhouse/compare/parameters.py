@@ -1,11 +1,14 @@
 """Which parameter of one signature of a function is which parameter of another one."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from difflib import SequenceMatcher
 
 from bufferhouse.compare.tiers import without_layout
 from bufferhouse.compare.values import Value
+
+_MOST_PAIRS = 10_000_000  # of parameters of one shape: an alignment looks at each, some seconds for so many
 
 
 def by_path(*sides: Sequence[Value]) -> list[list[Value]]:
@@ -15,7 +18,8 @@ def by_path(*sides: Sequence[Value]) -> list[list[Value]]:
     `params['layers'][0]['out']`, as its op_name. Where a side has a parameter without one, the numbers stay.
 
     TensorFlow and PyTorch/XLA give one op_name to all parameters, `XLA_Args` and `xla__device_data`. There the numbers
-    stay if both sides have the same ones; else the parameters are aligned by their shapes, in their order.
+    stay if both sides have the same ones, or too many of one shape; else the parameters are aligned by their shapes, in
+    their order.
     """
     op_names = [{value.op_name for value in side if value.parameter} for side in sides]
     if any(None in found or not found for found in op_names):
@@ -23,9 +27,11 @@ def by_path(*sides: Sequence[Value]) -> list[list[Value]]:
     before, after = map(_entry_parameters, sides)
     if all(len({_path(one) for one in side.values()}) == len(side) for side in (before, after)):
         return [_renamed(side, _path) for side in sides]
-    if before.keys() == after.keys():
+    shapes = [[without_layout(one.shape_text) for one in side.values()] for side in (before, after)]
+    counts = [Counter(side) for side in shapes]
+    if before.keys() == after.keys() or sum(count * counts[1][one] for one, count in counts[0].items()) > _MOST_PAIRS:
         return [list(side) for side in sides]
-    aligned = _aligned(before, after)
+    aligned = _aligned(list(before), list(after), *shapes)
     return [
         list(sides[0]),
         _renamed(sides[1], lambda value: aligned.get(value.parameter, f"{value.parameter}, new")),
@@ -51,12 +57,12 @@ def _entry_parameters(values: Iterable[Value]) -> dict[str, Value]:
     return dict(sorted(found.items(), key=lambda item: [int(number) for number in re.findall(r"[0-9]+", item[0])]))
 
 
-def _aligned(before: Mapping[str, Value], after: Mapping[str, Value]) -> dict[str, str]:
+def _aligned(
+    before: Sequence[str], after: Sequence[str], old_shapes: Sequence[str], new_shapes: Sequence[str]
+) -> dict[str, str]:
     """Return which parameter before each parameter after is; those that are new are left out."""
-    shapes = ([without_layout(one.shape_text) for one in side.values()] for side in (before, after))
-    olds, news = list(before), list(after)
     found: dict[str, str] = {}
-    for _, i, i_end, j, j_end in SequenceMatcher(None, *shapes, autojunk=False).get_opcodes():
+    for _, i, i_end, j, j_end in SequenceMatcher(None, old_shapes, new_shapes, autojunk=False).get_opcodes():
         if i_end - i == j_end - j:  # the same shapes, or as many others in their place
-            found.update(zip(news[j:j_end], olds[i:i_end], strict=True))
+            found.update(zip(after[j:j_end], before[i:i_end], strict=True))
     return found

@@ -44,3 +44,9 @@ def test_parameters_of_loops_in_the_memory_of_a_donated_one_are_none_of_the_sign
     numbers = by_path([*parameters(WEIGHTS, "XLA_Args"), loop], parameters(DEEPER, "XLA_Args"))
     assert ["0 {}", "1 {}", "2 {}", "3 {}", "1 {}"] == [one.parameter for one in numbers[0]]
     assert ["0 {}", "1 {}", "2 {}", "3 {}, new", "3 {}"] == [one.parameter for one in numbers[1]]
+
+
+def test_too_many_parameters_of_one_shape_keep_their_numbers():
+    """Each is like each: to align them would take minutes."""
+    many = [parameters({str(number): "f32[]" for number in range(count)}, "XLA_Args") for count in (4000, 4001)]
+    assert many == by_path(*many)
