@@ -9,9 +9,13 @@ or from a shell, before or after the job:
 
     python write_run_json.py /data/dumps/2026-03-01 --track nightly --label team=vision --no-jax
 
+In a job of TensorFlow or PyTorch/XLA call it after the framework's import, by which it is known; jax is not asked
+there. TensorFlow imports jax where that is installed, too: say `compiler="tensorflow"` then.
+
 With several processes call it in one of them, after `jax.distributed.initialize()`: asking jax about its
 devices starts its backend. As a command beside a running job use `--no-jax`, because a TPU belongs to one
-process at a time.
+process at a time, and `--compiler tensorflow` or `--compiler torch_xla` if the job is of one of these and jaxlib
+is installed, too.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ import os
 import re
 import socket
 import subprocess
+import sys
 import time
 from importlib import metadata
 from pathlib import Path
@@ -43,6 +48,14 @@ TEXT_KEYS = (
 INTEGER_KEYS = ("device_memory_bytes", "device_count")
 KEYS = (*TEXT_KEYS, *INTEGER_KEYS, "labels")
 
+# The packages of each framework, its name first; several packages of TensorFlow hold one module.
+_TENSORFLOW = ("tensorflow", "tensorflow-cpu", "tf-nightly", "tf-nightly-cpu", "tensorflow-macos")
+_PACKAGES = {
+    "torch_xla": ("torch_xla", "torch"),
+    "jaxlib": ("jaxlib", "jax"),
+    "tensorflow": ("tensorflow", "keras"),
+}
+
 # Many jobs name their directory like this, so only the parent distinguishes two runs.
 GENERIC_NAMES = frozenset({"xla_dump", "xla_dumps", "dump", "dumps", "hlo", "tmp", "temp", "out", "output"})
 
@@ -51,7 +64,7 @@ def write_run_json(directory: str | os.PathLike[str], *, ask_jax: bool = True, *
     """Write `directory/run.json` and return its path; the directory is made if it is missing.
 
     `overrides` replace keys of `KEYS`, and None leaves one out; any other key is a `TypeError`.
-    `labels` are added to those that are found: the versions of jax, jaxlib and libtpu.
+    `labels` are added to those that are found: the versions of libtpu and of the framework's packages.
     Facts that cannot be found are left out: a missing library, device or git repository is never an error.
     An existing `run.json` is replaced in one step, so a reader never sees half of one.
     """
@@ -59,21 +72,25 @@ def write_run_json(directory: str | os.PathLike[str], *, ask_jax: bool = True, *
     if unknown:
         raise TypeError(f"run.json has no key {', '.join(unknown)}; it has {', '.join(KEYS)}")
     directory = Path(directory)
+    framework = overrides.get("compiler") if overrides.get("compiler") in _PACKAGES else _framework()
     found: dict[str, Any] = {
         "run_name": _run_name(directory),
         "xla_flags": os.environ.get("XLA_FLAGS"),  # in a shell beside the job it says nothing of the job's own
         "git_revision": _git_revision(),
         "host": socket.gethostname(),
         "started_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "labels": _package_versions("jax", "jaxlib", "libtpu"),
+        "labels": _package_versions(*sorted(_PACKAGES[framework]), "libtpu"),
     }
-    if ask_jax:
+    if framework == "torch_xla":
+        # Only the variable: to ask the runtime would start it, and a job may still choose SPMD.
+        found["platform"] = _platform_of_pjrt(os.environ.get("PJRT_DEVICE"))
+    elif framework == "jaxlib" and ask_jax:
         found.update(_jax_facts())
     if overrides.get("labels") is not None:
         overrides["labels"] = {**found["labels"], **overrides["labels"]}
     found.update(overrides)
     if "compiler" not in overrides:
-        found["compiler"] = _compiler(found.get("platform"))
+        found["compiler"] = _compiler(framework, found.get("platform"))
     if "compiler_version" not in overrides and found["compiler"]:
         found["compiler_version"] = _package_versions(found["compiler"]).get(found["compiler"])
     run = {key: found[key] for key in KEYS if found.get(key) is not None}
@@ -85,19 +102,36 @@ def _run_name(directory: Path) -> str:
     return f"{path.parent.name}/{path.name}" if path.name.lower() in GENERIC_NAMES else path.name
 
 
-def _compiler(platform: str | None) -> str | None:
-    """The package that holds XLA in a JAX job; a job of another framework passes `compiler` itself."""
-    candidates = ("libtpu",) if platform == "tpu" else ("jaxlib",)
-    return next(iter(_package_versions(*candidates)), None)
+def _framework() -> str:
+    """What embeds XLA in this job: the framework that it imported, else one that is installed, jaxlib first.
+
+    A job of PyTorch/XLA may import jax for its kernels, and one of JAX tensorflow for its data.
+    """
+    imported = (name for name in _PACKAGES if name in sys.modules)
+    installed = (name for name in ("jaxlib", "torch_xla", "tensorflow") if _package_versions(name))
+    return next(imported, None) or next(installed, None) or "jaxlib"
+
+
+def _compiler(framework: str, platform: str | None) -> str | None:
+    """The package that holds XLA; TensorFlow on TPU says no platform here, and the names of its dumps tell libtpu."""
+    return next(iter(_package_versions("libtpu" if platform == "tpu" else framework)), None)
+
+
+def _platform_of_pjrt(device: str | None) -> str | None:
+    """The platform of PJRT_DEVICE, such as CPU, TPU or CUDA."""
+    platform = (device or "").lower()
+    return {"cuda": "gpu", "rocm": "gpu"}.get(platform, platform) or None
 
 
 def _package_versions(*packages: str) -> dict[str, str]:
     versions = {}
     for package in packages:
-        try:
-            versions[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
+        for name in _TENSORFLOW if package == "tensorflow" else (package,):
+            try:
+                versions[package] = metadata.version(name)
+                break
+            except metadata.PackageNotFoundError:
+                continue
     return versions
 
 

@@ -1,8 +1,10 @@
 """The causes of a difference between two moments: their bytes sum to it, exactly."""
 
 from collections.abc import Collection, Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
+from bufferhouse.compare.dimensions import explanation
 from bufferhouse.compare.match import Elsewhere, Match, look_up, match, rest_of
 from bufferhouse.compare.moments import Moment
 from bufferhouse.compare.signature import Step
@@ -91,7 +93,9 @@ def blame(
     causes = [cause for pair in matches for cause in _differences(pair, before.owned, after.owned, kinds)]
     old_rest = rest_of(before_values, memory_space, before.alive)
     new_rest = rest_of(after_values, memory_space, after.alive)
-    gone, new = look_up(gone, old_rest, new_rest), look_up(new, new_rest, old_rest)
+    grows = partial(explanation, changes=changes) if changes else None
+    shrinks = (lambda new, old: explanation(old, new, changes)) if changes else None
+    gone, new = look_up(gone, old_rest, new_rest, grows), look_up(new, new_rest, old_rest, shrinks)
     for found in gone:
         if owned := _counted(found.value, before.owned, kinds):
             causes.append(Cause(gone_to(found), -owned, found.tier, found.value, found.like))

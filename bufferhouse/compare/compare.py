@@ -13,10 +13,11 @@ from bufferhouse.compare.functions import OpNames, join
 from bufferhouse.compare.groups import gathered
 from bufferhouse.compare.moments import Moment, closest, moments
 from bufferhouse.compare.pairing import RENAMED, RESHAPED, WHOLE, Dump, Pair, Paths, pair_up
+from bufferhouse.compare.parameters import by_path
 from bufferhouse.compare.peaks import Peaks, describe
 from bufferhouse.compare.signature import Step
 from bufferhouse.compare.sizes import FOOTPRINT_PARTS, Sizes, SizesOfDumps, metric_bytes
-from bufferhouse.compare.values import Value, by_path, read_values
+from bufferhouse.compare.values import Value, read_values
 from bufferhouse.query.statements import ask
 from bufferhouse.tabulate.memory import collector_paused
 

@@ -31,7 +31,7 @@ class _Program(NamedTuple):
 
     dumps: Sequence[Dump]
     op_names: Counter[str]
-    leaves: Counter[str]
+    leaves: Counter[tuple[str, str]]
 
     @property
     def first(self) -> Dump:
@@ -96,8 +96,9 @@ def _program(dumps: Sequence[Dump], op_names: OpNames) -> _Program:
     names: Counter[str] = Counter()
     for name, count in op_names.get(dumps[0].dump_id, {}).items():
         names[_TRACED.sub("", normalized(name))] += count
-    signature = read_signature(dumps[0].signature)
-    return _Program(dumps, names, Counter(signature.parameters + signature.output))
+    # Parameters and outputs apart: the first step of an optimizer returns the state that the next ones take, too.
+    signature = read_signature(dumps[0].signature)._asdict()
+    return _Program(dumps, names, Counter((side, leaf) for side, leaves in signature.items() for leaf in leaves))
 
 
 def _left(
@@ -178,7 +179,7 @@ def _op_names_alike(one: _Program, other: _Program) -> tuple[float, ...]:
     return (_common(one.op_names, other.op_names),)
 
 
-def _common(one: Counter[str], other: Counter[str]) -> float:
+def _common(one: Counter, other: Counter) -> float:
     """Return the share of what two programs have in common: twice the common things, of all things of both."""
     smaller, larger = sorted((one, other), key=len)
     common = sum(min(count, larger[name]) for name, count in smaller.items() if name in larger)

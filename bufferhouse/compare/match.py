@@ -1,7 +1,7 @@
 """Pairs of values that count as the same one in two compilations, and where a value without a partner went."""
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter
@@ -144,23 +144,32 @@ def rest_of(values: Sequence[Value], memory_space: int, alive: Sequence[Value]) 
     return Rest(same, [v for v in values if v.memory_space != memory_space])
 
 
-def look_up(leftovers: Sequence[Value], own: Rest, other: Rest) -> list[Elsewhere]:
+def look_up(
+    leftovers: Sequence[Value], own: Rest, other: Rest, becomes: Callable[[str, str], object] | None = None
+) -> list[Elsewhere]:
     """Return each unmatched value of one program with the value like it in the other.
 
     Such a value counts only if the other program has more values of its kind in that place than its own program:
-    values that both have belong to their partners there. It counts for one unmatched value only.
+    values that both have belong to their partners there. It counts for one unmatched value only. `becomes` says whether
+    the signatures of the programs explain that a shape of the own program is another one in the other; None where the
+    signatures do not differ.
     """
     found: list[Elsewhere] = []
     taken: set[int] = set()
     left = list(leftovers)
-    for tier in (tier for tier in TIERS if not tier.is_reshaped):
+    for tier in (tier for tier in (WITH_SCALED if becomes else TIERS) if not tier.is_reshaped):
+        key_of = _scaled_key if tier is SCALED else tier.key
         for is_here in (True, False):
             likes: dict[Hashable, list[Value]] = {}
             still = []
             for value in left:
-                if (key := tier.key(value)) is not None and key not in likes:
-                    theirs = [like for like in other.of(tier, key, is_here=is_here) if like.value_id not in taken]
-                    likes[key] = _surplus(own.of(tier, key, is_here=is_here), theirs) if theirs else theirs
+                if (key := key_of(value)) is not None and key not in likes:
+                    theirs, ours = (rest.of(tier, tier.key(value), is_here=is_here) for rest in (other, own))
+                    if tier is SCALED:
+                        theirs = [like for like in theirs if becomes(value.shape_text, like.shape_text)]
+                        ours = [one for one in ours if key_of(one) == key]
+                    theirs = [like for like in theirs if like.value_id not in taken]
+                    likes[key] = _surplus(ours, theirs) if theirs else theirs
                 if likes.get(key):
                     like = likes[key].pop(0)
                     taken.add(like.value_id)
@@ -169,6 +178,12 @@ def look_up(leftovers: Sequence[Value], own: Rest, other: Rest) -> list[Elsewher
                     still.append(value)
             left = still
     return found + [Elsewhere(value, None, None) for value in left]
+
+
+def _scaled_key(value: Value) -> Hashable | None:
+    # With the shape: what it becomes, the changes of the signatures say.
+    key = SCALED.key(value)
+    return None if key is None else (key, without_layout(value.shape_text))
 
 
 def _surplus(own: Iterable[Value], other: Iterable[Value]) -> list[Value]:

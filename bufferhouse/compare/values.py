@@ -51,22 +51,6 @@ def read_values(con: duckdb.DuckDBPyConnection, dump_ids: Iterable[int]) -> dict
     return found
 
 
-def by_path(*sides: Sequence[Value]) -> list[list[Value]]:
-    """Return the values of two signatures of a function with their parameters known by path instead of number.
-
-    One more layer moves the numbers of all parameters that follow. JAX prints the path of a parameter, such as
-    `params['layers'][0]['out']`, as its op_name. Where a side has a parameter without one, the numbers stay.
-    """
-    paths = [{value.op_name for value in side if value.parameter} for side in sides]
-    if any(None in found or not found for found in paths):
-        return [list(side) for side in sides]
-    return [
-        [value._replace(parameter=f"{value.op_name} {value.shape_index}") if value.parameter else value
-         for value in side]
-        for side in sides
-    ]  # fmt: skip
-
-
 def owned_bytes(alive: Sequence[Value]) -> dict[int, int]:
     """Return the bytes that each value owns, by value_id: they sum to the union of the slots.
 

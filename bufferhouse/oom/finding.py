@@ -217,7 +217,7 @@ def _advice(con: duckdb.DuckDBPyConnection, finding: Finding, at_peak: Sequence[
     wide = [one for one in temporaries if one["shape"].startswith(("f32", "f64"))]
     padded = [one for one in at_peak if one["padding_bytes"] * 4 > one["size_bytes"]]
     found = [
-        ("donation", "donate_argnums: an output of the same shape takes the place of the argument",
+        ("donation", "an output of its shape takes the place of the argument (donate_argnums in JAX)",
          sum(one["size_bytes"] for one in candidates), [f"parameter {one['parameter_number']}" for one in candidates]),
         ("rematerialization", "jax.checkpoint: values of the forward pass that wait for the backward pass",
          sum(one["bytes"] for one in kept), [one["value_name"] for one in kept]),

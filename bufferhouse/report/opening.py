@@ -85,7 +85,7 @@ def find_programs(con: duckdb.DuckDBPyConnection, word: str) -> list[int]:
         NothingToShow: there is no dump at all.
         UsageError: there is none. The message names programs with similar names, else some of all.
     """
-    found = ask(con, "program_matches", word=word.removeprefix("#")).records
+    found = ask(con, "program_matches", word=without_name(word)).records
     if found:
         return [row["program_id"] for row in found]
     if not con.execute("SELECT 1 FROM raw.dumps LIMIT 1").fetchone():
@@ -99,10 +99,19 @@ def find_programs(con: duckdb.DuckDBPyConnection, word: str) -> list[int]:
     raise UsageError(f"there is no program {printable(word, 80)!r}{hint}")
 
 
+def without_name(word: str) -> str:
+    """Return the id, or its beginning, of a program as reports write it: `#631026`, `SyncTensorsGraph #631026`.
+
+    Any other word stays as it is.
+    """
+    name, mark, number = word.rpartition("#")
+    return number if mark and (not name or (name.endswith(" ") and number.isdigit())) else word
+
+
 def rounded_from(word: str, programs: Sequence[Record]) -> list[Record]:
     """Return the programs whose id becomes the number of a word where a reader of JSON keeps numbers as doubles."""
     try:
-        number = float(word.removeprefix("#"))
+        number = float(without_name(word))
     except ValueError:
         return []
     return [row for row in programs if float(row["program_id"]) == number]

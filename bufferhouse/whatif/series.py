@@ -221,16 +221,40 @@ def _with_number(kinds: Sequence[tuple[str, int]], dims: Sequence[int], at: int)
 
 
 def _by_block(signatures: Sequence[str]) -> Iterable[tuple[str, dict[int, int]]]:
-    """Yield series in which a block of parameters is repeated more or less often, and all else is equal."""
-    leaves = [Counter(read_signature(text).parameters) for text in signatures]
-    series: dict[tuple, set[int]] = defaultdict(set)
+    """Yield series in which a block of parameters is repeated more or less often, and all else is equal.
+
+    Graphs of PyTorch/XLA have one name: what is left without the blocks, of the outputs, too, tells the steps of a
+    training from its evaluation, and the first step of an optimizer, which takes no state, from later ones.
+    """
+    leaves, outputs = zip(*(map(Counter, read_signature(text)) for text in signatures), strict=True)
+    series: dict[tuple, dict[int, int]] = defaultdict(dict)
     for one, other in combinations(range(len(leaves)), 2):
         more, fewer = leaves[one] - leaves[other], leaves[other] - leaves[one]
         block = more or fewer
         if (more and fewer) or not block:
             continue
         common = reduce(gcd, block.values())
-        series[tuple(sorted((leaf, count // common) for leaf, count in block.items()))] |= {one, other}
-    for block, places in series.items():
-        numbers = {place: min(leaves[place][leaf] // count for leaf, count in block) for place in places}
+        block = _times(block, 1, common)
+        numbers = {place: min(leaves[place][leaf] // count for leaf, count in block.items()) for place in (one, other)}
+        if not all(numbers.values()):  # what only one of the two has is nothing repeated
+            continue
+        rest = leaves[one] - _times(block, numbers[one])
+        more, fewer = outputs[one] - outputs[other], outputs[other] - outputs[one]
+        gain = None if more and fewer else _times(more or fewer, 1, common)
+        if gain is not None and not _times(gain, numbers[one]) <= outputs[one]:
+            continue
+        rest_of_outputs = None if gain is None else outputs[one] - _times(gain, numbers[one])
+        series[tuple(map(_key, (block, rest, gain, rest_of_outputs)))] |= numbers
+    for (block, *_), numbers in series.items():
         yield f"N blocks of {counted(sum(count for _, count in block), 'parameter')}", numbers
+
+
+def _times(leaves: Counter[str], factor: int, divisor: int = 1) -> Counter[str] | None:
+    """Return leaves as often as a multiple of their counts says, None where that is no whole number."""
+    if any(count * factor % divisor for count in leaves.values()):
+        return None
+    return Counter({leaf: count * factor // divisor for leaf, count in leaves.items()})
+
+
+def _key(leaves: Counter[str] | None) -> tuple:
+    return tuple(sorted((leaves or {}).items()))

@@ -78,3 +78,32 @@ def test_a_program_is_looked_up_in_the_run_that_is_named(own_warehouse):
     for run in ("jaxlib-0.6.0", "jaxlib-0.9.0"):
         said = call(*words, "--run", run)
         assert (0, True) == (said.code, f"run {run}" in said.out)
+
+
+def test_of_programs_of_one_name_the_largest_is_listed_first(own_warehouse):
+    """Among the graphs of PyTorch/XLA, whose names are one, the step of a training is not behind the small ones."""
+    with duckdb.connect(str(own_warehouse)) as con:
+        con.execute("UPDATE raw.observations SET program_name = 'SyncTensorsGraph'")
+        sizes = con.execute(
+            "SELECT o.program_id, max(p.reserved_bytes) FROM marts.observations AS o"
+            " JOIN marts.peak_memory AS p USING (dump_id) GROUP BY ALL ORDER BY 2 DESC"
+        ).fetchall()
+    said = call("report", "program", "SyncTensorsGraph", "--warehouse", own_warehouse).err
+    shown = [int(line.split()[0]) for line in said.splitlines()[1:] if "SyncTensorsGraph" in line]
+    assert (True, [size for _, size in sizes][: len(shown)]) == (len(shown) > 2, [dict(sizes)[one] for one in shown])
+
+
+@pytest.mark.parametrize("verb", [["report", "program"], ["savings"], ["blame"]])
+def test_a_program_may_be_named_as_reports_write_it(example_warehouse, verb):
+    """Programs of one name, as all graphs of PyTorch/XLA have, are shown with the beginning of their id."""
+
+    def below_title(said) -> str:
+        return said.out.partition("\n")[2]  # the title has the word as it was written
+
+    with duckdb.connect(str(example_warehouse), read_only=True) as con:
+        [program_id] = con.execute("SELECT program_id FROM raw.observations WHERE module_name = 'jit_fft'").fetchone()
+    expected = call(*verb, program_id, "--warehouse", example_warehouse)
+    for word in (f"jit_fft #{str(program_id)[:8]}", f"#{str(program_id)[:8]}"):
+        said = call(*verb, word, "--warehouse", example_warehouse)
+        assert (0, below_title(expected)) == (said.code, below_title(said))
+    assert 2 == call(*verb, "jit_fft #what", "--warehouse", example_warehouse).code

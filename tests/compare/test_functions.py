@@ -47,6 +47,17 @@ def test_of_two_signatures_of_a_function_the_most_alike_are_paired():
     assert {(1, 4, RESHAPED, False), (2, 3, RESHAPED, False)} == joined(before, after, op_names)
 
 
+def test_the_first_step_of_an_optimizer_is_not_the_second_one_of_a_smaller_model():
+    """All graphs of PyTorch/XLA have one name, and no op_names by default: parameters and outputs tell them apart."""
+
+    def step(parameters: int, outputs: int) -> str:
+        return f"({', '.join(['f32[8]'] * parameters)})->({', '.join(['f32[8]'] * outputs)})"
+
+    before = [dump(1, "SyncTensorsGraph", step(4, 12)), dump(2, "SyncTensorsGraph", step(12, 12))]
+    after = [dump(3, "SyncTensorsGraph", step(6, 18)), dump(4, "SyncTensorsGraph", step(18, 18))]
+    assert {(1, 3), (2, 4)} == {one[:2] for one in joined(before, after)}
+
+
 def test_a_pairing_that_is_a_guess_says_so():
     """Two partners that are as good, or one that has little in common; nothing is known without op_names."""
     before = [dump(1, "jit_f", "(f32[1])->()")]

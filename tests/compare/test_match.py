@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from bufferhouse.compare import causes as C
 from bufferhouse.compare.causes import blame
 from bufferhouse.compare.match import look_up, match, rest_of
+from bufferhouse.compare.signature import Step
 from bufferhouse.compare.tiers import SUBSTITUTED
 from tests.compare.values import PROGRAMS, fill, value
 
@@ -98,6 +99,21 @@ def test_what_both_programs_have_elsewhere_is_no_like():
     left, own, other = value(**ADD), value(**ADD, start=20, end=20), value(**ADD, start=20, end=20)
     [found] = look_up([left], rest_of([left, own], 0, [left]), rest_of([other], 0, []))
     assert found.like is None
+
+
+def test_a_leftover_may_have_the_shape_that_the_signatures_explain():
+    """With a batch twice as large a buffer of twice the size that lives elsewhere is not new, nor is the other gone."""
+    at, elsewhere = {"start": 3, "end": 3}, {"start": 7, "end": 7}
+    tanh = {"opcode": "fusion", "op_name": "jit(f)/tanh"}
+    small, large, odd = ({**tanh, "shape_text": f"f32[{rows},8]{{1,0}}"} for rows in (16, 32, 24))
+    changes = [Step(0, 2, 16, 32)]
+    for shape, new, gone in ((large, C.LIVES_TO_PEAK, C.FREED_BEFORE), (odd, C.ONLY_AFTER, C.ONLY_BEFORE)):
+        before, after = [value(**small, **elsewhere)], [value(128, **shape, **at)]
+        [cause] = blame(fill(before, 3), fill(after, 3), before, after, 0, changes=changes).causes
+        assert (new, 128) == (cause.cause, cause.size_bytes)
+        before, after = [value(**small, **at)], [value(128, **shape, **elsewhere)]
+        [cause] = blame(fill(before, 3), fill(after, 3), before, after, 0, changes=changes).causes
+        assert (gone, -64) == (cause.cause, cause.size_bytes)
 
 
 def test_where_a_leftover_was():

@@ -97,6 +97,35 @@ def test_a_run_json_from_a_shell_has_the_flags_of_the_environment(tmp_path, flag
     assert flags == json.loads((tmp_path / "run" / "run.json").read_text()).get("xla_flags")
 
 
+@pytest.mark.parametrize(
+    ("imported", "given", "expected"),
+    [
+        ("tensorflow", {}, {"compiler": "tensorflow", "compiler_version": "2.21.0"}),
+        ("torch_xla", {}, {"compiler": "torch_xla", "compiler_version": "2.9.0", "platform": "gpu"}),
+        ("torch_xla, jaxlib", {}, {"compiler": "torch_xla", "compiler_version": "2.9.0", "platform": "gpu"}),
+        ("jaxlib, tensorflow", {}, {"compiler": "jaxlib", "compiler_version": "0.10.2"}),
+        (
+            "jaxlib, tensorflow",
+            {"compiler": "tensorflow"},
+            {"compiler": "tensorflow", "compiler_version": "2.21.0"},
+        ),
+    ],
+)
+def test_a_run_json_names_the_framework_that_the_job_imported(tmp_path, imported, given, expected):
+    """Several packages hold TensorFlow; jax, which would take the device, is not asked in a job that is not of JAX."""
+    for package, version in {"jaxlib": "0.10.2", "tensorflow_cpu": "2.21.0", "torch_xla": "2.9.0"}.items():
+        (tmp_path / f"{package.removesuffix('_cpu')}.py").touch()
+        (tmp_path / f"{package}-{version}.dist-info").mkdir()
+        metadata = f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n"
+        (tmp_path / f"{package}-{version}.dist-info" / "METADATA").write_text(metadata)
+    (tmp_path / "jax.py").write_text("raise SystemExit('jax was asked')" if expected["compiler"] != "jaxlib" else "")
+    shutil.copy(CHECKOUT / "examples" / "write_run_json.py", tmp_path)
+    code = f"import {imported}\nfrom write_run_json import write_run_json\nwrite_run_json('run', **{given})"
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env={"PJRT_DEVICE": "CUDA"}, check=True)
+    written = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert expected == {key: written[key] for key in ("compiler", "compiler_version", "platform") if key in written}
+
+
 @pytest.mark.parametrize("path", QUESTIONS, ids=lambda path: path.stem)
 def test_a_question_is_answered(reader, example_warehouse, path):
     """Its commands over the example fleet print what it shows; the index names it by its question."""

@@ -24,6 +24,12 @@ def points(*sizes: tuple[int, int], schedule: str = "s") -> Series:
     return Series("jit_f", "tpu", "N", [Point(number, size, 0, 0, "run", schedule) for number, size in sizes])
 
 
+def signature(blocks: int, outputs: int, last: str = "") -> str:
+    """Of a program whose layers have a matrix and a vector."""
+    layer = "f32[4,4], f32[4]"
+    return f"(f32[9], {', '.join([layer] * blocks)}{last})->({', '.join(['f32[]'] + [layer] * outputs)})"
+
+
 @pytest.mark.parametrize(
     ("signatures", "expected"),
     [
@@ -44,6 +50,22 @@ def points(*sizes: tuple[int, int], schedule: str = "s") -> Series:
             [f"(f32[9], {', '.join(['f32[4,4], f32[4]'] * layers)})->(f32[9])" for layers in (2, 3, 5)],
             [("N blocks of 2 parameters", {0: 2, 1: 3, 2: 5})],
         ),
+        # Two signatures of one name that have as many layers: a step of a training, and an evaluation.
+        (
+            [signature(layers, outputs) for layers in (2, 3) for outputs in (0, layers)],
+            [("N blocks of 2 parameters", {0: 2, 2: 3}), ("N blocks of 2 parameters", {1: 2, 3: 3})],
+        ),
+        # The first step of an optimizer, and the next ones, which take its state and a counter.
+        (
+            [
+                signature(blocks, 3 * layers, counter)
+                for layers in (2, 3)
+                for blocks, counter in ((layers, ""), (3 * layers, ", s32[]"))
+            ],
+            [("N blocks of 2 parameters", {0: 2, 2: 3}), ("N blocks of 2 parameters", {1: 6, 3: 9})],
+        ),
+        # A parameter that only one has is no repeated one.
+        (["(f32[8])->(f32[8])", "(f32[8], s32[])->(f32[8])"], []),
         # Another element type is another program.
         (["(f32[8])->(f32[8])", "(bf16[16])->(bf16[16])"], []),
     ],

@@ -12,7 +12,7 @@ from bufferhouse.errors import UsageError, counted
 from bufferhouse.query.hints import REJECTS, lister_of_programs
 from bufferhouse.query.statements import Answer, Record, ask, ask_each
 from bufferhouse.report.nothing import nothing_of
-from bufferhouse.report.opening import ROUNDED, Answers, Origin, find_run, opened, rounded_from
+from bufferhouse.report.opening import ROUNDED, Answers, Origin, find_run, opened, rounded_from, without_name
 from bufferhouse.report.program.savings import MAPPED, savings_of
 from bufferhouse.report.text.figures import printable, some_of
 from bufferhouse.report.text.screen import shortened
@@ -189,7 +189,7 @@ def find_dump(con: duckdb.DuckDBPyConnection, word: str, run: str | None) -> tup
 
 
 def _program_id(con: duckdb.DuckDBPyConnection, word: str, run_id: int | None) -> int:
-    matches = ask(con, "program_matches", word=word.removeprefix("#")).records
+    matches = ask(con, "program_matches", word=without_name(word)).records
     if run_id is not None and len(matches) > 1:
         here = {row["program_id"] for row in ask(con, "program_matches_of_run", run_id=run_id).records}
         matches = [row for row in matches if row["program_id"] in here] or matches
@@ -198,7 +198,8 @@ def _program_id(con: duckdb.DuckDBPyConnection, word: str, run_id: int | None) -
     shown = printable(word, 80)
     if matches:
         raise UsageError(
-            f"{shown!r} fits {counted(len(matches), 'program')}; give the id of one of them:\n{_listed(con, matches)}"
+            f"{shown!r} fits {counted(len(matches), 'program')}; give the id of one of them:\n"
+            f"{_listed(con, _largest_first(con, matches))}"
         )
     known = ask(con, "program_matches", word="").records
     if not known:
@@ -209,6 +210,14 @@ def _program_id(con: duckdb.DuckDBPyConnection, word: str, run_id: int | None) -
     raise UsageError(
         f"there is no program {shown!r}; {'similar names' if near is not known else 'there are'}:\n{_listed(con, near)}"
     )
+
+
+def _largest_first(con: duckdb.DuckDBPyConnection, matches: Sequence[Record]) -> Sequence[Record]:
+    """Return programs of one name, such as all graphs of PyTorch/XLA, by size: a step of a training stands first."""
+    if len({row["program_name"] for row in matches}) > 1:
+        return matches
+    sizes = dict(ask(con, "program_sizes", program_ids=[row["program_id"] for row in matches]).rows)
+    return sorted(matches, key=lambda row: -sizes.get(row["program_id"], 0))
 
 
 def _listed(con: duckdb.DuckDBPyConnection, matches: Sequence[Record]) -> str:
