@@ -280,7 +280,7 @@ _BEGINS = re.compile(
     r"|Out of (?:host )?memory while trying to allocate|Failed to allocate request for [0-9]\S* \([0-9]"
     r"|(?:RESOURCE_EXHAUSTED: |(?:(?:RESOURCE_EXHAUSTED|INTERNAL): )?"
     + _OF_A_BUFFER
-    + r"+)Out of memory allocating [0-9]"
+    + r"{1,100})Out of memory allocating [0-9]"  # without an end the time would not be linear
     r"|(?:INTERNAL: )?Failed to allocate [0-9]+ bytes for new constant"
     r"|Can't reduce memory use below|The byte size of input/output arguments \("
     r"|TPU TensorCore Hbm usage:|" + _ALLOCATOR + r"|E1001: CompileTimeScopedVmemOom:)"
@@ -291,8 +291,8 @@ _BEGINS = re.compile(
 _OF_GPU = re.compile("|".join(key.decode() for key in DRIVER_KEYS))
 _LOOKS_LIKE = re.compile(
     "|".join(re.escape(key.decode()) for key in KEYS if key not in (DONATION_KEY, ALLOCATOR_KEY, *DRIVER_KEYS))
-    + f"|[A-Z_]{{2,}}: .*(?:{_OF_GPU.pattern})"
 )
+_STATUS = re.compile(r"(?<![A-Z_])[A-Z_]{2,}: ")
 # What a GPU's driver refuses an allocator asks for again, in smaller pieces; where it gives up it says so itself.
 _OF_DRIVER = re.compile(r"failed to alloc(?:ate)? [0-9]")
 HOST = "host"  # the memory space of a message about pinned memory of the host of a GPU
@@ -632,7 +632,7 @@ class _Reading:
                     yield from self._close(line.rank, reader)
                 return
             yield from self._close(line.rank, reader)
-        begun = _BEGINS.search(line.text) or _LOOKS_LIKE.search(line.text)
+        begun = _BEGINS.search(line.text) or _looking_like(line.text)
         before = line.text[: begun.start()] if begun else line.text
         if _ESCAPED in before or (_OF_DRIVER.search(before) and _OF_GPU.search(line.text)):
             return
@@ -709,6 +709,17 @@ class _Reading:
             _take_statistics(failed, statistics)
         if (failed is None or failed.is_of_allocator) and len(self._statistics) < MOST_RANKS:
             self._statistics[rank] = statistics
+
+
+def _looking_like(text: str) -> re.Match[str] | None:
+    """Return where a line begins to look like a message: at a key, or at a status with a GPU's library behind it.
+
+    No pattern that looks for both at once takes linear time.
+    """
+    key, status = _LOOKS_LIKE.search(text), _STATUS.search(text) if _OF_GPU.search(text) else None
+    if status and status.end() <= max(text.rfind(one.decode()) for one in DRIVER_KEYS):
+        return min(filter(None, (key, status)), key=lambda found: found.start())
+    return key
 
 
 def _take_statistics(message: Message, statistics: Message) -> None:

@@ -296,6 +296,12 @@ def test_what_the_driver_refuses_an_allocator_is_no_failure(status: str):
     assert [] == read(f"E0000 00:00:1746000000.000000     123 rocm_executor.cc:658] {of_hip}\n")
 
 
+@pytest.mark.parametrize("words", ["A", "AB: ", "Error preparing computation: "])
+def test_a_long_line_is_read_in_linear_time(words: str):
+    """A line of 1 MB that begins like a message at each of its characters; hours if each were read on to the end."""
+    assert all(isinstance(one, Refused) for one in read(f"{words * ((1 << 20) // len(words))}RESOURCE_EXHAUSTED\n"))
+
+
 def test_a_library_that_goes_on_without_memory_of_its_own_is_no_failure():
     """XLA tries its kernels one by one: what has no room is left out, and said in a warning."""
     line = "W0000 00:00:1746000000.000000     123 dot_algorithm.cc:12] cuBLAS said CUBLAS_STATUS_ALLOC_FAILED"
