@@ -284,7 +284,7 @@ _BEGINS = re.compile(
     r"|(?:INTERNAL: )?Failed to allocate [0-9]+ bytes for new constant"
     r"|Can't reduce memory use below|The byte size of input/output arguments \("
     r"|TPU TensorCore Hbm usage:|" + _ALLOCATOR + r"|E1001: CompileTimeScopedVmemOom:)"
-    r"|" + _ASYNC + r"[0-9]|" + ALLOCATOR_KEY.decode() + r" *[0-9]"
+    r"|" + _ASYNC + r"[0-9]|" + ALLOCATOR_KEY.decode() + rf" *{_S}\s*$"
     # Python prints the statement that warns behind the warning: there no argument follows.
     r"|Some donated buffers were not usable: [A-Za-z]"
 )
@@ -350,7 +350,7 @@ class _Reader:
     def __init__(self, message: Message, head: str, *, has_listing: bool, has_bounds: bool) -> None:
         self.message = message
         self.last_line = message.line_number
-        self._head = head
+        self.head = self._head = head
         self._prefix = re.compile("")
         self.is_open = has_listing or has_bounds
         self._has_bounds = has_bounds
@@ -608,8 +608,9 @@ class _Reading:
         self.awaited: dict[str, Line] = {}  # `E1001: CompileTimeScopedVmemOom:` alone; the sentence follows
         self.ended: dict[tuple, Message] = {}
         self._first: dict[tuple, Message] = {}  # of those that say the same
-        self._failed: dict[str, Message] = {}  # the last failure of a rank on a GPU
-        self._statistics: dict[str, Message] = {}  # of the allocator of a rank, until its exception comes
+        self._failed: dict[str, _Reader] = {}  # the last failure of a rank on a GPU
+        # What the allocator of a rank said, behind which failure, until its exception comes.
+        self._statistics: dict[str, tuple[_Reader | None, _Reader]] = {}
 
     def refused(self, all_lines: Iterable[Line]) -> Iterator[Refused]:
         """Read all lines; yield those that are refused."""
@@ -679,36 +680,44 @@ class _Reading:
             reader.end()
         message = reader.message
         if message.dialect == _STATISTICS:
-            self._note_statistics(rank, message)
+            self._note_statistics(rank, reader)
             return
-        if message.dialect in ("G1", "G2"):
-            self._note_failed(rank, message)
         first = self._first.get(message.key)
         if first is not None:  # what ranks say alike is kept once
             message.lines, message.figures, message.allocations = first.lines, [*first.figures], first.allocations
         elif len(self._first) < MOST_MESSAGES:
-            first = self._first[message.key] = message
+            first = self._first[message.key] = replace(message)  # without what the allocator says to each
+        if message.dialect in ("G1", "G2"):
+            self._note_failed(rank, reader)
         if first is None or len(self.ended) == MOST_RANKS:
             expected = f"at most {MOST_MESSAGES} different messages in a log, and {MOST_RANKS} with those of each rank"
             yield Refused(message.line_number, 1, expected, message.lines[0][:_SHOWN], self.log)
             return
         self.ended.setdefault((message.key, *message.ranks), message)
 
-    def _note_failed(self, rank: str, message: Message) -> None:
-        if not message.is_of_allocator and (statistics := self._statistics.pop(rank, None)):
-            _take_statistics(message, statistics)
+    def _note_failed(self, rank: str, failed: _Reader) -> None:
+        if not failed.message.is_of_allocator and rank in self._statistics:
+            line, statistics = self._statistics.pop(rank)
+            if line is None or _is_said_of(line.message, failed.message):
+                _take_statistics(failed, statistics)
         if rank in self._failed or len(self._failed) < MOST_RANKS:
-            self._failed[rank] = message
+            self._failed[rank] = failed
 
-    def _note_statistics(self, rank: str, statistics: Message) -> None:
-        """Give a failure what its allocator said: a log has that before the exception, the text of a message after."""
-        if statistics.figure(IN_USE) is None:
+    def _note_statistics(self, rank: str, statistics: _Reader) -> None:
+        """Give a failure what its allocator said: a log has that before the exception, the text of a message after.
+
+        Behind an exception of a log it is what is said of a later failure, unless it follows at once.
+        """
+        if statistics.message.figure(IN_USE) is None:
             return
         failed = self._failed.get(rank)
-        if failed is not None:
+        is_of_allocator = failed is not None and failed.message.is_of_allocator
+        if failed is not None and (is_of_allocator or statistics.message.line_number <= failed.last_line + 1):
             _take_statistics(failed, statistics)
-        if (failed is None or failed.is_of_allocator) and len(self._statistics) < MOST_RANKS:
-            self._statistics[rank] = statistics
+        elif failed is not None:
+            failed = None
+        if (failed is None or is_of_allocator) and (rank in self._statistics or len(self._statistics) < MOST_RANKS):
+            self._statistics[rank] = failed, statistics
 
 
 def _looking_like(text: str) -> re.Match[str] | None:
@@ -722,10 +731,11 @@ def _looking_like(text: str) -> re.Match[str] | None:
     return key
 
 
-def _take_statistics(message: Message, statistics: Message) -> None:
-    if message.figure(IN_USE) is None:
-        message.figures = [*message.figures, *statistics.figures]
-        message.lines = [*message.lines, *statistics.lines]
+def _take_statistics(failed: _Reader, statistics: _Reader) -> None:
+    message, said = failed.message, statistics.message
+    if message.figure(IN_USE) is None and _prefix(failed.head, statistics.head) is not None:
+        message.figures = [*message.figures, *said.figures]
+        message.lines = [*message.lines, *said.lines]
 
 
 def once(messages: Iterable[Message]) -> list[Message]:

@@ -199,7 +199,8 @@ OF_ALLOCATOR = ["allocator_limit", "in_use", "most_in_use", "largest_free_block"
 
 def failed_on_gpu(rank: str = "", size: str = "4.50GiB", in_use: int = 60_129_542_144) -> str:
     """Return what a process writes that runs out of memory: its allocator's lines, and the exception."""
-    line = REPORTED["G1 of an allocator"].replace("1.50TiB", size).replace("1649267441664", "4831838208")
+    rounded = str(nominal(size))
+    line = REPORTED["G1 of an allocator"].replace("1.50TiB", size).replace("1649267441664", rounded)
     failure = f"jax.errors.JaxRuntimeError: Out of memory while trying to allocate {size}. [executable_name='jit_step']"
     said = f"{line}{STATISTICS.replace('60129542144', str(in_use))}{failure}\n"
     return "".join(f"{rank}{one}" for one in said.splitlines(keepends=True))
@@ -240,9 +241,27 @@ def test_what_the_allocators_of_ranks_say_does_not_tell_their_failures_apart():
     assert (["[rank0]:", "[rank1]:", "[rank2]:"], "1") == (message.ranks, message.figure("in_use").printed)
 
 
+def test_a_failure_has_nothing_of_another_allocator():
+    """Of another rank, of a process whose prefix nobody knows, or of an allocation that a program did without."""
+    line, _, _ = failed_on_gpu("[rank3]: ").partition("[rank3]: jax.errors")
+    exception = "jax.errors.JaxRuntimeError: Out of memory while trying to allocate 4.50GiB."
+    without = failed_on_gpu("[rank0]: ").partition("[rank0]: I0000")[0]
+    [of_0, of_3] = read(f"{line}{without}[rank3]: {exception}\n")
+    assert [(["[rank0]:"], False), (["[rank3]:"], True)] == sorted(
+        (one.ranks, one.figure("in_use") is not None) for one in (of_0, of_3)
+    )
+    alien = failed_on_gpu("<trainer 4> ").partition("<trainer 4> jax.errors")[0]
+    told = read(f"<trainer 3> {exception}\n{STATISTICS.replace('Limit:', '<trainer 4> Limit:')}{alien}")
+    assert [None] == [one.figure("in_use") for one in told if not one.is_of_allocator]
+    caught = failed_on_gpu(in_use=5).partition("jax.errors")[0]
+    of_5, later = read(f"{caught}Out of memory while trying to allocate 8.00GiB.\n")
+    assert ("5", None) == (of_5.figure("in_use").printed, later.figure("in_use"))
+
+
 def test_statistics_without_a_failure_are_no_message():
-    """An allocator's line that is no failure, a table of another program, and a block that is cut."""
+    """An allocator's line that is no failure, tables of other programs, and a block that is cut."""
     assert [] == read(STATISTICS)
+    assert [] == read(f"Limit:            16 GB of RAM\nMemory Limit:            {10**30}\n")
     [message] = read(f"Limit:            12\nName: x\n{REPORTED['G2']}")
     assert ["allocation"] == [figure.name for figure in message.figures]
     [message] = read(f"{STATISTICS.partition('InUse')[0]}\n{REPORTED['G2']}")
