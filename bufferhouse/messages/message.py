@@ -21,7 +21,8 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import BinaryIO
 
-from bufferhouse.messages.figures import SIZE, Figure, range_of
+from bufferhouse.errors import LARGEST_NUMBER
+from bufferhouse.messages.figures import SIZE, Figure, nominal, range_of
 from bufferhouse.messages.log import ALLOCATOR_KEY, CLOCK, DONATION_KEY, DRIVER_KEYS, KEYS, Line, lines
 
 DONATION = "D"
@@ -697,9 +698,11 @@ class _Reading:
 
     def _note_failed(self, rank: str, failed: _Reader) -> None:
         if not failed.message.is_of_allocator and rank in self._statistics:
-            line, statistics = self._statistics.pop(rank)
-            if line is None or _is_said_of(line.message, failed.message):
-                _take_statistics(failed, statistics)
+            line, statistics = self._statistics[rank]
+            if line is None or not _is_of_another(line.message, failed.message):
+                del self._statistics[rank]
+                if line is None or _is_said_of(line.message, failed.message):
+                    _take_statistics(failed, statistics)
         if rank in self._failed or len(self._failed) < MOST_RANKS:
             self._failed[rank] = failed
 
@@ -708,7 +711,9 @@ class _Reading:
 
         Behind an exception of a log it is what is said of a later failure, unless it follows at once.
         """
-        if statistics.message.figure(IN_USE) is None:
+        figures = statistics.message.figures
+        # Upstream they have 64 bits: what no table can hold is none, and the failure is kept without it.
+        if statistics.message.figure(IN_USE) is None or any(nominal(one.printed) > LARGEST_NUMBER for one in figures):
             return
         failed = self._failed.get(rank)
         is_of_allocator = failed is not None and failed.message.is_of_allocator
@@ -789,6 +794,16 @@ def _is_said_of(line: Message, failure: Message) -> bool:
     """Return whether an allocator's line is about the allocation that a failure of the same process names."""
     least, most = range_of(failure.needed.printed)
     return line.is_of_allocator and least <= line.needed.size_bytes < most + ROUNDED_TO
+
+
+_ALLOCATOR_NAME = re.compile(r"Allocator \((?P<name>\S+)\) ran|allocator (?P<other>\S+) on device [0-9]")
+
+
+def _is_of_another(line: Message, failure: Message) -> bool:
+    """Return whether an allocator's line and an exception name two allocators: a process has one for each GPU."""
+    names = [found["name"] or found["other"] for one in (line, failure)
+             if (found := _ALLOCATOR_NAME.search(one.lines[0]))]  # fmt: skip
+    return len({*names}) > 1
 
 
 def _may_have(sentence: Message, report: Message) -> bool:

@@ -256,6 +256,10 @@ def test_a_failure_has_nothing_of_another_allocator():
     caught = failed_on_gpu(in_use=5).partition("jax.errors")[0]
     of_5, later = read(f"{caught}Out of memory while trying to allocate 8.00GiB.\n")
     assert ("5", None) == (of_5.figure("in_use").printed, later.figure("in_use"))
+    of_gpu_1 = f"{caught.replace('GPU_0', 'GPU_1')}{exception[:-1]} with allocator GPU_0_bfc on device 0.\n"
+    assert [None] == [one.figure("in_use") for one in read(of_gpu_1)]
+    endless = STATISTICS.replace("         63350767616", str(2**63))
+    assert [None] == [one.figure("in_use") for one in read(f"{REPORTED['G1 of an allocator']}{endless}")]
 
 
 def test_statistics_without_a_failure_are_no_message():
