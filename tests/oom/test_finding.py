@@ -237,7 +237,7 @@ def test_pinned_memory_of_the_host_takes_nothing_of_the_device(tmp_path: Path):
     [
         (2000, 0, "Of 2.9 KiB that its allocator may take, 2.0 KiB were in use."),
         (1900, 700, "Of 2.9 KiB that its allocator may take, 1.9 KiB were in use; the largest free block was 700 B. "
-         "The rest is larger than the allocation: it was in pieces, or other processes had it."),
+         "The rest would be enough: it was in pieces, or other processes had it."),
     ],
 )  # fmt: skip
 def test_what_the_allocator_of_a_gpu_had_is_told(tmp_path: Path, in_use: int, block: int, expected: str):
@@ -264,6 +264,10 @@ def test_what_the_allocator_of_a_gpu_had_is_told(tmp_path: Path, in_use: int, bl
     assert ("G2", "jit_f", 0, None, None) == row
     (run / "train.log").write_text(said.replace("1024", "4194304").replace("1.0KiB", "4.00MiB"))
     assert "The allocation alone is larger." in " ".join(call("oom", run).out.split())
+    (run / "train.log").write_text(said.replace(f"{3000:>20}", f"{0:>20}"))
+    unlimited = " ".join(call("oom", run).out.split())
+    assert "In its allocator, " in unlimited
+    assert "The allocation alone" not in unlimited
 
 
 @pytest.mark.parametrize(

@@ -233,8 +233,8 @@ def _told_about(finding: Finding) -> Iterator[str]:
         yield f"Free was {free.printed}."
     if message.figure(IN_USE):
         yield _of_allocator(message)
-    elif message.dialect == "G2" or message.is_of_allocator:
-        yield "With TF_CPP_MIN_LOG_LEVEL=0 the allocator of a GPU says so in the log."
+    elif message.dialect == "G2" or message.is_rounded_up:
+        yield "With TF_CPP_MIN_LOG_LEVEL=0, set before JAX is imported, the allocator of a GPU logs what it had in use."
     if finding.dump:
         yield f"dump: {printable(finding.dump['source_uri'])}"
     elif message.dialect != "T4" or tensorcore:  # else it is said that there is none
@@ -256,13 +256,16 @@ def _told_about(finding: Finding) -> Iterator[str]:
 def _of_allocator(message: Message) -> str:
     """Return what the allocator of the process had when it failed, and whether that left enough."""
     limit, in_use, block = (message.figure(name) for name in (ALLOCATOR_LIMIT, IN_USE, LARGEST_FREE))
-    said = f"Of {_size(limit)} that its allocator may take, {_size(in_use)} were in use"
+    of_limit = f"Of {_size(limit)} that its allocator may take, " if nominal(limit.printed) else "In its allocator, "
+    said = f"{of_limit}{_size(in_use)} were in use"
     said += f"; the largest free block was {_size(block)}." if block else "."
     needed = nominal(message.needed.printed)
+    if not nominal(limit.printed):  # it does not know one
+        return said
     if needed > nominal(limit.printed):
         return f"{said} The allocation alone is larger."
     if needed <= nominal(limit.printed) - nominal(in_use.printed):
-        return f"{said} The rest is larger than the allocation: it was in pieces, or other processes had it."
+        return f"{said} The rest would be enough: it was in pieces, or other processes had it."
     return said
 
 
