@@ -123,6 +123,59 @@ def test_what_does_not_fit_is_explained_in_a_note_of_its_exception():
     assert not hasattr(raised.value, "__notes__")
 
 
+class Unmarked(RuntimeError):
+    """An exception that takes no note."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name == "__notes__":
+            raise AttributeError(name)
+        super().__setattr__(name, value)
+
+
+class Unsaid(RuntimeError):
+    """An exception that has no text."""
+
+    def __str__(self) -> str:
+        raise ValueError
+
+
+@pytest.mark.parametrize("kind", [Unmarked, Unsaid])
+def test_nothing_hides_the_exception_of_the_compiler(kind: type[Exception]):
+    """What cannot be noted is left out."""
+    text = log("libtpu-0.0.33/xent").read_text()
+    error = kind(text[text.rindex("RESOURCE_EXHAUSTED: ") :])
+    with pytest.raises(kind) as raised:
+        bufferhouse.explain(TooLarge(error))
+    assert error is raised.value
+
+
+class EarlyTooLarge(TooLarge):
+    """A program whose compiler fails before it has written its dump, or while it writes it."""
+
+    def __init__(self, error: Exception, written: str) -> None:
+        super().__init__(error)
+        self._written = written
+
+    def compile(self, compiler_options: dict) -> None:
+        if self._written:
+            name = "module_0001.jit_f.after_optimizations-buffer-assignment.txt"
+            Path(compiler_options["xla_dump_to"], name).write_text(self._written)
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    ("written", "reason"),
+    [("", "the compiler failed before it wrote one"), ("BufferAss", "none of the dumps there could be read")],
+)
+def test_a_note_without_a_dump_says_why(capsys, written: str, reason: str):
+    """No flag of a user would bring one: the compiler was asked for it."""
+    error = RuntimeError("Out of memory while trying to allocate 5 bytes.")
+    with pytest.raises(RuntimeError) as raised:
+        bufferhouse.explain(EarlyTooLarge(error, written))
+    assert f"no dump: {reason}\n" in raised.value.__notes__[0]
+    assert bool(written) == bool(capsys.readouterr().err)
+
+
 class Configuration:
     """What `jax.config` is here: one for all threads."""
 
