@@ -739,7 +739,10 @@ def _looking_like(text: str) -> re.Match[str] | None:
 def _take_statistics(failed: _Reader, statistics: _Reader) -> None:
     message, said = failed.message, statistics.message
     if message.figure(IN_USE) is None and _prefix(failed.head, statistics.head) is not None:
-        message.figures = [*message.figures, *said.figures]
+        known = [
+            one for one in said.figures if one.name != ALLOCATOR_LIMIT or nominal(one.printed)
+        ]  # 0 where it has none
+        message.figures = [*message.figures, *known]
         message.lines = [*message.lines, *said.lines]
 
 

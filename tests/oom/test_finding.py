@@ -267,7 +267,26 @@ def test_what_the_allocator_of_a_gpu_had_is_told(tmp_path: Path, in_use: int, bl
     (run / "train.log").write_text(said.replace(f"{3000:>20}", f"{0:>20}"))
     unlimited = " ".join(call("oom", run).out.split())
     assert "In its allocator, " in unlimited
-    assert "The allocation alone" not in unlimited
+    assert [False, False] == [words in unlimited for words in ("The allocation alone", "allocator_limit")]
+
+
+def test_a_notebook_is_a_log(tmp_path: Path):
+    """Its file has the traceback of a cell as texts of JSON, with colors."""
+    error = "Out of memory while trying to allocate 1.95GiB. [executable_name='jit_f']"
+    traceback = [
+        "Traceback (most recent call last)",
+        f"\x1b[31mJaxRuntimeError\x1b[39m: RESOURCE_EXHAUSTED: {error}",
+    ]
+    failed = {"output_type": "error", "ename": "JaxRuntimeError", "evalue": error, "traceback": traceback}
+    notebook = {"cells": [{"cell_type": "code", "outputs": [failed], "source": ["f(x)"]}], "nbformat": 4}
+    path = tmp_path / "train.ipynb"
+    for indent in (None, 1):
+        path.write_text(json.dumps(notebook, indent=indent))
+        said = call("oom", path).out
+        assert (True, True) == (
+            "1 program did not fit" in said,
+            "jit_f: 1.95GiB do not fit into device memory." in said,
+        )
 
 
 @pytest.mark.parametrize(

@@ -256,11 +256,11 @@ def _told_about(finding: Finding) -> Iterator[str]:
 def _of_allocator(message: Message) -> str:
     """Return what the allocator of the process had when it failed, and whether that left enough."""
     limit, in_use, block = (message.figure(name) for name in (ALLOCATOR_LIMIT, IN_USE, LARGEST_FREE))
-    of_limit = f"Of {_size(limit)} that its allocator may take, " if nominal(limit.printed) else "In its allocator, "
+    of_limit = f"Of {_size(limit)} that its allocator may take, " if limit else "In its allocator, "
     said = f"{of_limit}{_size(in_use)} were in use"
     said += f"; the largest free block was {_size(block)}." if block else "."
     needed = nominal(message.needed.printed)
-    if not nominal(limit.printed):  # it does not know one
+    if limit is None:
         return said
     if needed > nominal(limit.printed):
         return f"{said} The allocation alone is larger."
