@@ -739,9 +739,8 @@ def _looking_like(text: str) -> re.Match[str] | None:
 def _take_statistics(failed: _Reader, statistics: _Reader) -> None:
     message, said = failed.message, statistics.message
     if message.figure(IN_USE) is None and _prefix(failed.head, statistics.head) is not None:
-        known = [
-            one for one in said.figures if one.name != ALLOCATOR_LIMIT or nominal(one.printed)
-        ]  # 0 where it has none
+        # A limit of 0 is none.
+        known = [one for one in said.figures if one.name != ALLOCATOR_LIMIT or nominal(one.printed)]
         message.figures = [*message.figures, *known]
         message.lines = [*message.lines, *said.lines]
 
