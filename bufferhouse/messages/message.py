@@ -716,6 +716,8 @@ class _Reading:
         if statistics.message.figure(IN_USE) is None or any(nominal(one.printed) > LARGEST_NUMBER for one in figures):
             return
         failed = self._failed.get(rank)
+        if failed is not None and _prefix(failed.head, statistics.head) is None:  # of another process
+            return
         is_of_allocator = failed is not None and failed.message.is_of_allocator
         if failed is not None and (is_of_allocator or statistics.message.line_number <= failed.last_line + 1):
             _take_statistics(failed, statistics)

@@ -253,6 +253,10 @@ def test_a_failure_has_nothing_of_another_allocator():
     alien = failed_on_gpu("<trainer 4> ").partition("<trainer 4> jax.errors")[0]
     told = read(f"<trainer 3> {exception}\n{STATISTICS.replace('Limit:', '<trainer 4> Limit:')}{alien}")
     assert [None] == [one.figure("in_use") for one in told if not one.is_of_allocator]
+    mixed = f"<trainer 3> {REPORTED['G1 of an allocator']}{STATISTICS.replace('Limit:', '<trainer 4> Limit:', 1)}"
+    mixed = mixed.replace("InUse:", "<trainer 4> InUse:", 1)
+    exception_of_4 = "<trainer 4> Out of memory while trying to allocate 1.50TiB.\n"
+    assert {None} == {one.figure("in_use") for one in read(mixed + exception_of_4)}
     caught = failed_on_gpu(in_use=5).partition("jax.errors")[0]
     of_5, later = read(f"{caught}Out of memory while trying to allocate 8.00GiB.\n")
     assert ("5", None) == (of_5.figure("in_use").printed, later.figure("in_use"))
