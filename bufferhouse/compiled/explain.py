@@ -196,16 +196,15 @@ def _note(error: Exception, folder: _Folder) -> None:
     messages = [one for one in said if isinstance(one, Message) and one.is_failure]
     if not messages:
         return
-    if not any(Path(folder.name).rglob("*buffer-assignment*")):
+    if any(Path(folder.name).rglob("*buffer-assignment*")):
+        with in_memory([folder.name], with_logs=False) as con:
+            # The folder goes with the exception: only the name of the dump says something.
+            candidates = [{**one, "source_uri": one["relative_path"]} for one in join.dumps(con)]
+            findings = finding.explain(con, messages, candidates, has_unread=bool(join.unread(con)))
+    else:
         findings = finding.explain(None, messages, [])
         for one in findings:
             one.reason = "the compiler failed before it wrote one"
-        error.add_note(oom_text(Explanation(findings), "table"))
-        return
-    with in_memory([folder.name], with_logs=False) as con:
-        # The folder goes with the exception: only the name of the dump says something.
-        candidates = [{**one, "source_uri": one["relative_path"]} for one in join.dumps(con)]
-        findings = finding.explain(con, messages, candidates, has_unread=bool(join.unread(con)))
     error.add_note(oom_text(Explanation(findings), "table"))
 
 

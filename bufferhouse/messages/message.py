@@ -716,14 +716,14 @@ class _Reading:
         if statistics.message.figure(IN_USE) is None or any(nominal(one.printed) > LARGEST_NUMBER for one in figures):
             return
         failed = self._failed.get(rank)
-        if failed is not None and _prefix(failed.head, statistics.head) is None:  # of another process
+        if failed and _prefix(failed.head, statistics.head) is None:  # of another process
             return
-        is_of_allocator = failed is not None and failed.message.is_of_allocator
-        if failed is not None and (is_of_allocator or statistics.message.line_number <= failed.last_line + 1):
-            _take_statistics(failed, statistics)
-        elif failed is not None:
+        if failed and not failed.message.is_of_allocator and statistics.message.line_number > failed.last_line + 1:
             failed = None
-        if (failed is None or is_of_allocator) and (rank in self._statistics or len(self._statistics) < MOST_RANKS):
+        if failed:
+            _take_statistics(failed, statistics)
+        is_awaited = failed is None or failed.message.is_of_allocator
+        if is_awaited and (rank in self._statistics or len(self._statistics) < MOST_RANKS):
             self._statistics[rank] = failed, statistics
 
 
