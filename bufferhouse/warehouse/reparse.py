@@ -14,7 +14,7 @@ from bufferhouse.tabulate.contents import parse_contents
 from bufferhouse.version import __version__
 from bufferhouse.warehouse.batch_catalog import CATALOG, batch_catalog, copy_in, run_checks
 from bufferhouse.warehouse.load import numbered
-from bufferhouse.warehouse.restore import ORDER, chunks, rendered
+from bufferhouse.warehouse.restore import CHUNK_DUMPS, ORDER, chunks, rendered
 from bufferhouse.warehouse.retention import remove_unused_shapes
 from bufferhouse.warehouse.run_names import find_all
 from bufferhouse.warehouse.warehouse import Warehouse
@@ -67,14 +67,19 @@ def _with_zone(moment: datetime | None) -> datetime | None:
 
 
 def reparse(
-    warehouse: Warehouse, dump_ids: list[int], *, progress: Callable[[int, int], None] | None = None
+    warehouse: Warehouse,
+    dump_ids: list[int],
+    *,
+    dump_count: int = CHUNK_DUMPS,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Reparsed:
     """Render dumps from their rows, parse them and put the new rows in the place of the old, a batch a transaction.
 
-    Each batch is a load of its own that has seen no file. A dump that the current parser refuses keeps its rows.
+    Each batch, of at most `dump_count`, is a load of its own that has seen no file. A dump that the current parser
+    refuses keeps its rows.
     """
     result = Reparsed()
-    for frames in chunks(warehouse.con, dump_ids, progress=progress):
+    for frames in chunks(warehouse.con, dump_ids, dump_count=dump_count, progress=progress):
         with warehouse.alone():
             _reparse(warehouse, frames, result)
     return result

@@ -32,7 +32,7 @@ ORDER = {
     "peak_buffers": "dump_id, ordinal",
     "protos": "dump_id",
 }
-_CHUNK_DUMPS, _CHUNK_BYTES = 500, 16 << 20
+CHUNK_DUMPS, _CHUNK_BYTES = 500, 16 << 20
 
 
 def stored_frames(con: duckdb.DuckDBPyConnection, dump_ids: list[int]) -> dict[str, pl.DataFrame]:
@@ -193,7 +193,7 @@ def chunks(
     con: duckdb.DuckDBPyConnection,
     dump_ids: list[int],
     *,
-    dump_count: int = _CHUNK_DUMPS,
+    dump_count: int = CHUNK_DUMPS,
     text_bytes: int = _CHUNK_BYTES,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[dict[str, pl.DataFrame]]:

@@ -60,15 +60,12 @@ def test_rows_of_an_older_version_become_those_of_this_one(dialects, tmp_path):
     assert 0 == call("check", "--warehouse", own).code
 
 
-def test_each_batch_is_a_load_that_saw_no_file(few, monkeypatch):
+def test_each_batch_is_a_load_that_saw_no_file(few):
     """It counts the dumps it wrote anew, and they point at it; then nothing is outdated."""
-    from bufferhouse.warehouse import restore
-
-    monkeypatch.setattr(restore, "CHUNK_DUMPS", 2)
     as_if_older(few)
     with writing(few) as warehouse:
         ids = dumps_of(warehouse.con, outdated_only=True)
-        assert (5, []) == (reparse(warehouse, ids).count, dumps_of(warehouse.con, outdated_only=True))
+        assert (5, []) == (reparse(warehouse, ids, dump_count=2).count, dumps_of(warehouse.con, outdated_only=True))
     assert [(0, 2, 0, 0), (0, 2, 0, 0), (0, 1, 0, 0)] == rows(
         few,
         "SELECT seen_count, new_count, known_count, rejected_count FROM raw.loads WHERE parser_version = ?"
