@@ -21,7 +21,16 @@ from pydantic import Field
 
 from bufferhouse import redaction
 from bufferhouse.config.load import Config
-from bufferhouse.errors import EXPECTED, SourceUnavailable, UsageError, WarehouseBusy, WarehouseInUse, counted, or_wait
+from bufferhouse.errors import (
+    EXPECTED,
+    SourceUnavailable,
+    UsageError,
+    WarehouseBusy,
+    WarehouseInUse,
+    counted,
+    first_line,
+    or_wait,
+)
 from bufferhouse.ingest import pipeline
 from bufferhouse.ingest.archive_listings import Listings
 from bufferhouse.ingest.source import chosen_sources
@@ -36,7 +45,7 @@ from bufferhouse.warehouse.run_names import check_new_name
 from bufferhouse.warehouse.warehouse import Warehouse
 from flows import callers, events
 from flows.parsers import chosen_workers
-from flows.server import own_authentication
+from flows.server import own_authentication, records_said
 from flows.steps import Progress, ended_by, leave_summary, log, run_step, writing
 
 
@@ -206,6 +215,9 @@ def main() -> int:
     except UsageError as error:
         print(f"bufferhouse: {error}", file=sys.stderr)
         return 2
+    except RuntimeError as error:  # of Prefect's temporary server: what the flow raises is in its state
+        print(f"bufferhouse: {first_line(error).rstrip('.')}, for the reason above; {records_said()}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("bufferhouse: interrupted; what was committed is kept", file=sys.stderr)
         return 130

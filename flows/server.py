@@ -75,7 +75,10 @@ def server(port: int, *, has_dashboard: bool = False, is_brief: bool = False) ->
             deadline = time.monotonic() + _START_SECONDS
             while child and _status(f"{url}/health") != 200:
                 if child.poll() is not None or time.monotonic() > deadline:
-                    raise UsageError(f"no Prefect server starts on port {port}; give another with --port")
+                    raise UsageError(
+                        f"no Prefect server starts on port {port}, for the reason above; {records_said()}; else give "
+                        "another port with --port"
+                    )
                 time.sleep(0.2)
             if _status(f"{url}/admin/version", auth) == 401:
                 raise UsageError(
@@ -95,6 +98,12 @@ def server(port: int, *, has_dashboard: bool = False, is_brief: bool = False) ->
             if child:
                 with child:  # closes its pipe, and waits for it
                     child.terminate()
+
+
+def records_said() -> str:
+    """Return the way out of records that this release of Prefect cannot read."""
+    home = get_current_settings().home
+    return f"if its records in {home} are of a newer Prefect, name another folder in $PREFECT_HOME"
 
 
 @contextmanager

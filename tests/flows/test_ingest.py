@@ -5,8 +5,11 @@ from bufferhouse.paths import CHECKOUT
 
 # isort: split
 
+import os
 import re
 import shutil
+import sqlite3
+import subprocess
 import sys
 import threading
 import time
@@ -463,6 +466,20 @@ def test_a_home_of_prefect_that_cannot_be_written_to(tmp_path, monkeypatch, caps
         assert 2 == main()
     expected = f"bufferhouse: {taken}/prefect: Prefect's server keeps its database there: Not a directory; "
     assert expected in capsys.readouterr().err
+
+
+def test_records_of_a_newer_prefect_are_named(tmp_path):
+    """Its server has upgraded the database, in which ours finds a revision that it does not know."""
+    with sqlite3.connect(tmp_path / "prefect.db") as con:
+        con.execute("CREATE TABLE alembic_version AS SELECT 'ffffffffffff' AS version_num")
+    con.close()
+    given = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    own = {"PREFECT_HOME": str(tmp_path), "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "1"}
+    said = subprocess.run(
+        [sys.executable, "-m", "flows.ingest", SEED], cwd=CHECKOUT, env=given | own, capture_output=True, text=True
+    )
+    expected = f"; if its records in {tmp_path} are of a newer Prefect, name another folder in $PREFECT_HOME\n"
+    assert (1, True) == (said.returncode, expected in said.stderr)
 
 
 def test_a_directory_without_a_dump_is_no_success(prefect_server, tmp_path):
