@@ -701,8 +701,9 @@ class _Reading:
             line, statistics = self._statistics[rank]
             if line is None or not _is_of_another(line.message, failed.message):
                 del self._statistics[rank]
-                if line is None or _is_said_of(line.message, failed.message):
-                    _take_statistics(failed, statistics)
+                is_of_process = _prefix(failed.head, statistics.head) is not None
+                if is_of_process and (line is None or _is_said_of(line.message, failed.message)):
+                    _take_statistics(failed.message, statistics.message)
         if rank in self._failed or len(self._failed) < MOST_RANKS:
             self._failed[rank] = failed
 
@@ -721,7 +722,7 @@ class _Reading:
         if failed and not failed.message.is_of_allocator and statistics.message.line_number > failed.last_line + 1:
             failed = None
         if failed:
-            _take_statistics(failed, statistics)
+            _take_statistics(failed.message, statistics.message)
         is_awaited = failed is None or failed.message.is_of_allocator
         if is_awaited and (rank in self._statistics or len(self._statistics) < MOST_RANKS):
             self._statistics[rank] = failed, statistics
@@ -738,9 +739,8 @@ def _looking_like(text: str) -> re.Match[str] | None:
     return key
 
 
-def _take_statistics(failed: _Reader, statistics: _Reader) -> None:
-    message, said = failed.message, statistics.message
-    if message.figure(IN_USE) is None and _prefix(failed.head, statistics.head) is not None:
+def _take_statistics(message: Message, said: Message) -> None:
+    if message.figure(IN_USE) is None:
         # A limit of 0 is none.
         known = [one for one in said.figures if one.name != ALLOCATOR_LIMIT or nominal(one.printed)]
         message.figures = [*message.figures, *known]
