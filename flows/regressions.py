@@ -131,7 +131,10 @@ def compare(
     """
     with opened(address_of(warehouse), wait_seconds) as (con, name, note):
         before_id, after_id = run_ids
-        if len(ask(con, "compare_runs", before_run_id=before_id, after_run_id=after_id).rows) < len(run_ids):
+        (found,) = execute(
+            con, "SELECT COUNT(*) FROM raw.runs WHERE run_id IN ($before, $after)", before=before_id, after=after_id
+        ).fetchone()
+        if found < len(run_ids):
             raise UsageError(f"run {printable(before)} or {printable(after)} was removed before it was compared")
         told = {"warehouse": name, "note": note, "metric": metric}
         comparison = comparison_of(con, Part(before_id), Part(after_id), **told)
