@@ -13,6 +13,7 @@ from bufferhouse.sources.discover import Discovery
 from bufferhouse.warehouse.load import Loaded
 
 _NAMES_OF_RUNS = ("runs", "undescribed")
+_ONLY_IF_ANY = ("other_facts", "other_endings", "unread_keys", "allocations_alone")
 
 
 @dataclass(slots=True)
@@ -32,6 +33,8 @@ class Summary:
     way when they were first seen. `pruned` counts the dumps that a configured source still has of runs that retention
     removed; they are left out.
 
+    `allocations_alone` are the files of new dumps that have neither values nor live ranges, and so no peak.
+
     `endings` counts files by their ending if no dump was found; else it is None. `logs` were read; they have new
     `messages` about programs that did not fit, and `refused_messages`, which do not count as rejected dumps.
     `unreadable_logs` counts the logs among `unreadable`; `log_notes` say what was left out of logs. `reparsed` dumps of
@@ -49,6 +52,7 @@ class Summary:
     reject_lines: list[str] = field(default_factory=list)
     warnings: Counter[str] = field(default_factory=Counter)
     head_faults: list[str] = field(default_factory=list)
+    allocations_alone: list[str] = field(default_factory=list)
     log_notes: list[str] = field(default_factory=list)
     rows: Counter[str] = field(default_factory=Counter)
     bytes: int = 0
@@ -102,6 +106,7 @@ class Summary:
         ]
         self.leave_out(loaded.unreadable)
         self.head_faults += loaded.head_faults
+        self.allocations_alone += loaded.allocations_alone
         self.warnings.update(loaded.warnings)
         self.rows.update(loaded.rows)
         if loaded.conflicts is not None:  # else nobody else writes
@@ -164,7 +169,7 @@ class Summary:
         tries = ("conflicts", "retries") if self.conflicts is not None else ()
         found = ("endings",) if self.endings is not None else ()
         logs = ("logs", "messages", "refused_messages", "log_notes") if self.logs else ()
-        others = [name for name in ("other_facts", "other_endings", "unread_keys") if getattr(self, name)]
+        others = [name for name in _ONLY_IF_ANY if getattr(self, name)]
         again = ("reparsed",) if self.reparsed is not None else ()
         return {name: getattr(self, name) for name in (*names, *tries, *found, *logs, *others, *again)}
 

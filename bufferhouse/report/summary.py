@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 
+from bufferhouse.dump.identity import SUFFIXES
 from bufferhouse.errors import counted, did_you_mean
 from bufferhouse.ingest.summary import Summary
 from bufferhouse.redaction import shell_word
@@ -81,6 +82,8 @@ def _warnings(summary: Summary) -> Iterator[str]:
         yield f"warning: {line}"
     if len(summary.head_faults) > _SHOWN_REJECTS:
         yield f"… and {len(summary.head_faults) - _SHOWN_REJECTS} more, in marts.warnings"
+    if summary.allocations_alone:
+        yield _allocations_alone(summary.allocations_alone)
     for line in summary.log_notes:
         yield f"warning: {line}"
     for name, other in summary.other_names.items():
@@ -124,6 +127,16 @@ def _nothing(summary: Summary) -> str:
         f"no dump found, and nothing loaded; seen: {', '.join(said) or 'no file at all'}. XLA writes dumps, files "
         "named …-buffer-assignment.txt, when it compiles a program with XLA_FLAGS='--xla_dump_to=DIR "
         "--xla_dump_hlo_as_text'"
+    )
+
+
+def _allocations_alone(files: list[str]) -> str:
+    others = f" and {counted(len(files) - 1, 'other')}" if len(files) > 1 else ""
+    values, live_ranges = SUFFIXES["values"], SUFFIXES["live_range"]
+    return (
+        f"warning: no values and no live ranges, so no peak, in {counted(len(files), 'dump')}: {files[0]}{others}. XLA "
+        "writes both unless --xla_dump_buffer_assignment_analysis=false is set. If files were left behind, put "
+        f"…{values} and …{live_ranges} beside it; if the file itself was cut short, its sizes are too small, too"
     )
 
 

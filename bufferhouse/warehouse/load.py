@@ -24,7 +24,16 @@ from bufferhouse.tabulate.batch import Batch, ParsedBatch, Refusal, Sighting, br
 from bufferhouse.version import __version__
 from bufferhouse.warehouse.agreement import note_differences
 from bufferhouse.warehouse.batch_catalog import Checked, batch_catalog, copy_in, run_checks
-from bufferhouse.warehouse.observations import INCOMPLETE, UNREADABLE, faults_of, incomplete, insert, observe, unseen
+from bufferhouse.warehouse.observations import (
+    INCOMPLETE,
+    UNREADABLE,
+    allocations_alone,
+    faults_of,
+    incomplete,
+    insert,
+    observe,
+    unseen,
+)
 from bufferhouse.warehouse.poison import REFUSING, is_of_content, poison
 from bufferhouse.warehouse.runs import complete_runs
 from bufferhouse.warehouse.warehouse import Warehouse
@@ -34,9 +43,10 @@ from bufferhouse.warehouse.warehouse import Warehouse
 class Loaded:
     """What one load did. `rejects` are the new rejects with their sightings, `rows` the number of rows added by table.
 
-    `head_faults` names files beside dumps that cannot be read, and dumps that lack a file. If others write to the
-    warehouse, too, `conflicts` counts commits that collided with another one and were tried again, and `retries` counts
-    loads that were repeated. `unreadable` has files that could not be stored as observations, and why.
+    `head_faults` names files beside dumps that cannot be read, and dumps that lack a file; `allocations_alone` are the
+    files of new dumps that have neither values nor live ranges. If others write to the warehouse, too, `conflicts`
+    counts commits that collided with another one and were tried again, and `retries` counts loads that were repeated.
+    `unreadable` has files that could not be stored as observations, and why.
     """
 
     new_count: int = 0
@@ -45,6 +55,7 @@ class Loaded:
     known_reject_count: int = 0
     warnings: dict[str, int] = field(default_factory=dict)
     head_faults: list[str] = field(default_factory=list)
+    allocations_alone: list[str] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
     text_bytes: int = 0
@@ -139,6 +150,7 @@ def _load_whole(
         note_differences(con, parsed.tables, taken)
         found = {UNREADABLE: faults_of(taken), INCOMPLETE: incomplete(taken)}
         result.head_faults = [line for lines in found.values() for line in lines]
+        result.allocations_alone = allocations_alone(parsed.tables, taken)
         result.warnings = new.warnings | {rule: len(lines) for rule, lines in found.items() if lines}
         observed, again = unseen(warehouse, taken)
         refused = [s for s in parsed.sightings if s.content.dump_id in refusals]

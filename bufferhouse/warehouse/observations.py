@@ -11,7 +11,7 @@ import pyarrow as pa
 from bufferhouse.dump.identity import SUFFIXES, dump_of_proto, facts_of_name, is_proto
 from bufferhouse.engine.sql import registered, streamed
 from bufferhouse.sources.compression import plain_name
-from bufferhouse.tabulate.batch import Sighting, frame_of
+from bufferhouse.tabulate.batch import Batch, Sighting, frame_of
 from bufferhouse.warehouse.runs import run_ids
 from bufferhouse.warehouse.stored_sets import SETS, Columns
 from bufferhouse.warehouse.warehouse import Warehouse
@@ -57,6 +57,17 @@ def incomplete(sightings: Iterable[Sighting]) -> list[str]:
             "so it has no peak; put that file there, and ingest again"
         )
     return lines
+
+
+def allocations_alone(new: Batch, sightings: Iterable[Sighting]) -> list[str]:
+    """Return the files of the new dumps that have neither values nor live ranges.
+
+    XLA writes such a dump where it leaves out its analysis. One that is cut within its allocations looks the same.
+    """
+    dumps = new.frames["dumps"]
+    alone = dumps["dump_id"].filter((dumps["used_values_state"] == "absent") & (dumps["live_range_state"] == "absent"))
+    dump_ids = set(alone)
+    return [one.source_uri for one in sightings if one.content.dump_id in dump_ids]
 
 
 def unseen(warehouse: Warehouse, sightings: list[Sighting]) -> tuple[list[Sighting], int]:

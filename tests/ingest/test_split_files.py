@@ -45,13 +45,27 @@ def test_a_file_left_behind_is_a_warning(lost: str, what: str, warehouse, tmp_pa
     assert [] == rows(warehouse, f"{found} JOIN staging.observations USING (dump_id)")
 
 
-def test_a_dump_without_analysis_is_none(warehouse, tmp_path):
-    """`--xla_dump_buffer_assignment_analysis=false` writes neither values nor live ranges."""
+def test_a_dump_without_analysis_breaks_no_rule(warehouse, tmp_path):
+    """`--xla_dump_buffer_assignment_analysis=false` writes neither values nor live ranges; it is told once."""
     folder = tmp_path / "run"
     part_of(folder, VALUES)
     (folder / f"{STEM}{RANGES}").unlink()
-    assert (0, {}) == (ingest(warehouse, folder)[0], ingest(warehouse, folder)[1]["warnings"])
+    assert [f"{folder}/{STEM}-buffer-assignment.txt"] == ingest(warehouse, folder)[1]["allocations_alone"]
+    code, summary = ingest(warehouse, folder)
+    assert (0, {}, None) == (code, summary["warnings"], summary.get("allocations_alone"))
     assert [] == rows(warehouse, "FROM marts.warnings")
+
+
+def test_a_dump_cut_within_its_allocations_is_told(warehouse, tmp_path):
+    """It looks like a dump without analysis, and its sizes add up to less than the program takes."""
+    for number, whole in enumerate(sorted((EXAMPLES / "jaxlib-0.7.0").glob("*-buffer-assignment.txt"))[:3]):
+        head, _, _ = whole.read_bytes().partition(b"\n\nTotal bytes used")
+        (tmp_path / whole.name).write_bytes(whole.read_bytes() if number == 2 else head[: head.rindex(b"\n") + 1])
+    outcome = call("ingest", tmp_path, "--warehouse", warehouse)
+    told = [line for line in outcome.out.splitlines() if "no values and no live ranges, so no peak, in 2 dumps" in line]
+    assert (0, 1) == (outcome.code, len(told))
+    assert "-buffer-assignment.txt and 1 other. XLA writes both unless" in told[0]
+    assert "if the file itself was cut short, its sizes are too small, too" in told[0]
 
 
 def test_a_reject_names_the_file_of_the_dump_that_it_is_about(warehouse, tmp_path):
