@@ -73,6 +73,14 @@ def duration(value: Any) -> float:
     return float(seconds)
 
 
+def duration_text(seconds: float) -> str:
+    """Return a duration as a configuration may write it, in its largest whole unit; infinity is `off`."""
+    if seconds == float("inf"):
+        return "off"
+    unit = next((unit for unit, size in reversed(_UNITS.items()) if seconds and seconds % size == 0), "s")
+    return f"{seconds / _UNITS[unit]:.15g}{unit}"
+
+
 def age(value: Any) -> float:
     """Return seconds, more than none: what is older is removed. A number without a unit is easily meant as days."""
     try:
@@ -166,6 +174,18 @@ def _moment(value: Any) -> None:
         moment_of(str(value), "")
     except UsageError:
         raise ValueError("started_at as ISO 8601, like 2026-01-31T12:00:00Z") from None
+
+
+def run_pattern(value: Any) -> str:
+    """Take a pattern over paths, as it is written."""
+    check_pattern(value)
+    return value
+
+
+def run_regex(value: Any) -> str:
+    """Take a regular expression over paths, as it is written."""
+    check_regex(value)
+    return value
 
 
 def source_name(value: Any) -> str:
@@ -306,8 +326,8 @@ SECTIONS: dict[str, dict[str, Key]] = {
 SOURCE: dict[str, Key] = {
     "name": Key(source_name, None, "What the source is called, in tags and messages."),
     "paths": Key(texts, None, "Directories, globs, archives or s3:// URLs."),
-    "runs": Key(check_pattern, None, "The path of a dump, with the run in it: {run}/{host}/module_*."),
-    "runs_regex": Key(check_regex, None, "The same as a regular expression with named groups."),
+    "runs": Key(run_pattern, None, "The path of a dump, with the run in it: {run}/{host}/module_*."),
+    "runs_regex": Key(run_regex, None, "The same as a regular expression with named groups."),
     "track": Key(text, None, "The track of all its runs."),
     "labels": Key(labels, {}, f"Facts about all its runs: {', '.join(TEXTS[:4])}, …, or labels of your own."),
     "include": Key(texts, [], "Only files that match one of these globs."),

@@ -25,7 +25,7 @@ from bufferhouse.sources.directory import split_at_archive
 from bufferhouse.sources.discover import Discovery, read
 from bufferhouse.sources.found import Found, FoundDumps
 from bufferhouse.sources.logs import Log
-from bufferhouse.sources.naming import Named
+from bufferhouse.sources.naming import Named, check_pattern, check_regex
 from bufferhouse.sources.run import names_by_place
 from bufferhouse.version import __version__
 from bufferhouse.warehouse.retention import pruned_runs
@@ -57,11 +57,12 @@ class Source:
     def configured(cls, values: Mapping[str, Any], paths: Iterable[str]) -> "Source":
         """Return a source as the configuration describes it; `paths` are its own, as they were meant."""
         track = {"track": values["track"]} if values["track"] else {}
+        regex = values["runs_regex"]
         return cls(
             values["name"],
             list(paths),
             Rules(values["settle"], values["grace"], values["marker"]),
-            pattern=values["runs"] or values["runs_regex"],
+            pattern=check_pattern(values["runs"]) if values["runs"] else (regex and check_regex(regex)),
             labels={**track, **values["labels"]},
             include=values["include"],
             exclude=values["exclude"],

@@ -1,10 +1,11 @@
 """The configuration: what it accepts, what it refuses and where, and what overrides it."""
 
 import json
+import os
 
 import pytest
 
-from bufferhouse.config.keys import SOURCE
+from bufferhouse.config.keys import SOURCE, duration_text, quiet
 from bufferhouse.config.load import ConfigError, find, load
 from bufferhouse.errors import UsageError
 from tests.command_line import CHECKOUT, call
@@ -194,11 +195,14 @@ def test_a_source_whose_name_has_two_underscores_is_found(written):
     assert "t" == load(written(text), environment={"BUFFERHOUSE_SOURCES__A__B__TRACK": "t"}).sources[0]["track"]
 
 
-def test_a_path_below_the_home_of_nobody_is_a_wrong_call(written):
-    path = written("[[sources]]\nname = 'a'\npaths = '~nosuchuser/x'\n[warehouse]\npath = '~nosuchuser/w'\n")
-    for words in (["config", "check"], ["ingest"]):
-        said = call(*words, "--config", path)
-        assert (2, True) == (said.code, "~nosuchuser/" in said.err and "there is no such user here" in said.err), said
+def test_a_path_below_the_home_of_nobody_is_told(written):
+    """`config check` ends with 1 and the place of the key; for `ingest` it is a wrong call."""
+    source = written("[[sources]]\nname = 'a'\npaths = '~nosuchuser/x'\n")
+    told = "~nosuchuser/x: there is no such user here\n"
+    assert (1, f"{source}:3:1: {told}") == ((said := call("config", "check", "--config", source)).code, said.err)
+    assert (2, f"bufferhouse: {told}") == ((said := call("ingest", "--config", source)).code, said.err)
+    warehouse = written("[warehouse]\npath = '~nosuchuser/x'\n")
+    assert (1, f"{warehouse}:2:1: {told}") == ((said := call("config", "check", "--config", warehouse)).code, said.err)
 
 
 def test_a_file_that_is_named_must_be_there(tmp_path, monkeypatch):
@@ -218,13 +222,51 @@ def test_the_command_shows_every_value_and_its_origin(written, monkeypatch):
     settings = ["--set", "warehouse.wait=7", "--set", "retention.older_than=365d"]
     outcome = call("config", "check", "--config", path, *settings, "--format", "json")
     rows = {row["key"]: (row["value"], row["from"]) for row in json.loads(outcome.out)}
-    assert (0, ("30", f"{path}:7:1"), ("7", "--set warehouse.wait"), "31536000") == (
+    assert (0, ("30s", f"{path}:7:1"), ("7s", "--set warehouse.wait"), "365d") == (
         outcome.code, rows["schedule.ingest"], rows["warehouse.wait"], rows["retention.older_than"][0]
     )  # fmt: skip
     assert f"bufferhouse: {path}:13:1: nothing is at dumps yet\n" == outcome.err
     wrong = call("config", "check", "--config", written("[warehouse]\nwait = 'x'\n"))
     assert (1, "", 1) == (wrong.code, wrong.out, wrong.err.count("\n"))
     assert 2 == call("config", "check", "--config", path.with_name("none.toml")).code
+
+
+def test_the_command_shows_what_is_in_force(written, monkeypatch):
+    """A value that another key, a variable or the machine gives is shown with the origin of that; off is off."""
+    path = written(GOOD.replace('path = "data/w.duckdb"', "") + "stale = 0.5\n")
+    monkeypatch.setenv("BUFFERHOUSE_WAREHOUSE", "/data/w.duckdb")
+    outcome = call("config", "check", "--config", path, "--set", "thresholds.rejects=off", "--format", "json")
+    rows = {row["key"]: (row["value"], row["from"]) for row in json.loads(outcome.out)}
+    assert {
+        "warehouse.path": ("/data/w.duckdb", "$BUFFERHOUSE_WAREHOUSE"),
+        "warehouse.wait": ("5m", f"{path}:4:1"),
+        "warehouse.workers": (str(os.cpu_count()), "default"),
+        "report.target": ("/data/reports", "default"),
+        "schedule.site": ("off", f"{path}:9:1"),
+        "schedule.fleet_report": ("", "default"),
+        "thresholds.failing_share": ("0.5", "default"),
+        "thresholds.rejects": ("off", "--set thresholds.rejects"),
+        "sources.night-ly.runs": ("{run}/{host}/module_*", f"{path}:14:1"),
+        "sources.night-ly.schedule": ("30s", f"{path}:7:1"),
+        "sources.night-ly.stale": ("0.5s", f"{path}:17:1"),
+        "sources.night-ly.marker": ("", "default"),
+    }.items() <= rows.items()
+
+
+def test_the_command_refuses_a_warehouse_that_cannot_be(written, monkeypatch):
+    """A flow would fail with it: exit 1, with the place of the key, or the variable."""
+    path = written("[warehouse]\npath = 'ducklake:'\n")
+    expected = "expected ducklake:postgres:dbname=… host=… or ducklake:FILE, found no catalog\n"
+    outcome = call("config", "check", "--config", path)
+    assert (1, "", f"{path}:2:1: {expected}") == (outcome.code, outcome.out, outcome.err)
+    monkeypatch.setenv("BUFFERHOUSE_WAREHOUSE", "ducklake:")
+    assert f"$BUFFERHOUSE_WAREHOUSE: {expected}" == call("config", "check", "--config", written("")).err
+
+
+@pytest.mark.parametrize("text", ["0s", "0.5s", "90s", "5m", "36h", "7d", "off"])
+def test_a_duration_is_shown_as_it_may_be_written(text):
+    """In its largest whole unit."""
+    assert text == duration_text(quiet(text))
 
 
 def test_the_command_reads_the_accept_file(written):
@@ -271,7 +313,7 @@ def test_config_check_shows_and_tells_of_the_former_name(written):
     path = written('[schedule]\nfleet_report = "2h"\n')
     outcome = call("config", "check", "--config", path, "--format", "json")
     shown = {row["key"]: (row["value"], row["from"]) for row in json.loads(outcome.out)}
-    assert ("7200", f"{path}:2:1") == shown["schedule.site"]
+    assert ("2h", f"{path}:2:1") == shown["schedule.site"]
     assert f"{path}:2:1: schedule.fleet_report is now schedule.site; the next release does not know it" in outcome.err
 
 
