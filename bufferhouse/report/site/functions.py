@@ -17,7 +17,7 @@ from bufferhouse.report.site.inventory import Inventory, Point
 from bufferhouse.report.site.manifest import code, fingerprint
 from bufferhouse.report.site.programs import SMALL_BYTES
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import human_bytes, printable, space_title
+from bufferhouse.report.text.figures import compiler_said, human_bytes, printable, space_title
 from bufferhouse.report.text.sections import Section
 
 LIST = "programs/index.html"
@@ -52,7 +52,7 @@ class Functions:
         self._inventory, self._shared = inventory, shared
         self._signatures = {row["program_id"]: row["entry_signature"] for row in signatures}
         self._of_address = {function_address(name): name for name in inventory.functions}
-        self._runs = {run["run_id"]: tuple(run[name] for name in _SAID) for run in inventory.runs}
+        self._runs = {run["run_id"]: {name: run[name] for name in _SAID} for run in inventory.runs}
         self.wanted = {address: self._shows(name) for address, name in self._of_address.items()}
 
     def make(self, addresses: Sequence[str]) -> Iterator[Made]:
@@ -104,18 +104,18 @@ class Functions:
         )
 
     def _record(self, point: Point, figure: int, has_several: bool) -> Record:
-        name, compiler, version, started_at, run_order = self._runs[point.run_id]
+        run = self._runs[point.run_id]
         label = printable(point.program_name, 40) + (f" #{str(point.program_id)[:_DIGITS]}" if has_several else "")
         return {
-            "run_name": name,
-            "run_order": run_order,
-            "started_at": started_at,
-            "compiler_version": " ".join(filter(None, (compiler, version))) or None,
+            "run_name": run["run_name"],
+            "run_order": run["run_order"],
+            "started_at": run["started_at"],
+            "compiler_version": compiler_said(run) or None,
             "program_id": point.program_id,
             "program": label,
             "figure": figure,
             **point._asdict(),
-            "run_link": run_address(name),
+            "run_link": run_address(run["run_name"]),
             "program_link": self._inventory.page_of[point.compiled],
             "step_link": self._step(point),
         }
