@@ -38,7 +38,7 @@ def test_donations_that_are_lost_are_a_finding_of_compare(tmp_path, warehouse):
     assert sorted((one["bytes"] for one in lost), reverse=True) == [one["bytes"] for one in lost]
     assert {(None, "jit_step", 0)} == {(one["reason"], one["program"], one["memory_space"]) for one in lost}
     outcome = call("compare", "donated", "plain", "--warehouse", warehouse, "--html", page)
-    assert (0, True) == (outcome.code, "Donations that are lost" in page.read_text())
+    assert (0, True) == (outcome.code, "Donations taken before and not now" in page.read_text())
     other = json.loads(call("compare", "plain", "donated", "--warehouse", warehouse, "--format", "json").out)
     assert [] == other["lost_donations"]
 

@@ -54,7 +54,7 @@ def test_all_parameters_of_a_shape_are_known(run, warehouse):
     numbers = [number for number, shape in enumerate(shapes(run)) if shape == wanted]
     assert [(number, "JAX found no output for it") for number in numbers] == rows(warehouse, UNUSABLE)
     text = call("report", "program", "jit_step", "--warehouse", warehouse).out
-    assert "Donations that are lost" in text
+    assert "Donations offered and not taken" in text
     assert "line 1 of stderr.txt" in text
     assert 0 == call("verify", "--warehouse", warehouse).code
     code, summary = ingest(warehouse, run)

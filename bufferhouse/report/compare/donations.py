@@ -1,4 +1,4 @@
-"""Donations that are lost: as records, and as a table."""
+"""Donations that the run before took and this one does not: as records, and as a table."""
 
 from collections.abc import Sequence
 
@@ -37,8 +37,8 @@ def donation_records(lost: Sequence[LostDonation], programs: Sequence[Record]) -
 
 
 def donation_section(records: Sequence[Record]) -> list[Section]:
-    """Return the table of the donations that are lost; none where none is."""
+    """Return the table of the donations that are lost between two runs; none where none is."""
     if not records:
         return []
     lines = ["Outputs that were placed on these parameters have memory of their own now."]
-    return [Section("Donations that are lost", lines, _COLUMNS, records, "donations", shown=_SHOWN)]
+    return [Section("Donations taken before and not now", lines, _COLUMNS, records, "donations", shown=_SHOWN)]

@@ -240,7 +240,7 @@ class _Check:
         )
         sections += table("Not judged", line, _UNJUDGED, "unjudged")
         line = "They grew by less than the limit, but lost a donation: outputs take memory beside arguments."
-        sections += table("Donations lost", line, _UNDONATED, "undonated")
+        sections += table("Programs that lost a donation", line, _UNDONATED, "undonated")
         if builds := changed_builds(held):
             sections.append(Section("Another compiler or other flags", [], _BUILDS, builds, "builds", shown=_SHOWN))
         grown = [*judged.verdict.offenders, *judged.verdict.warned, *judged.undonated]

@@ -212,7 +212,7 @@ def _sections(program: Program, shown: Bytes) -> list[Section]:
 
 
 def donation_section(program: Program) -> Section:
-    """Return the table of the donations that were lost, with why."""
+    """Return the table of the donations that were offered and not taken, with why."""
     columns = [
         Column("parameter", "parameter"),
         Column("parameter_shape", "shape", limit=60, is_whole=True),
@@ -225,10 +225,10 @@ def donation_section(program: Program) -> Section:
         for row in program.donations
     ]
     lines = [
-        "Offered and not taken, or not usable as JAX says in a log; if several parameters have the shape, the log does"
-        " not say which one."
+        "XLA did not take them, or JAX says in a log that they are not usable; if several parameters have the shape,"
+        " the log does not say which one."
     ]
-    return Section("Donations that are lost", lines, columns, rows, "donations", shown=_SHOWN_OWNERS)
+    return Section("Donations offered and not taken", lines, columns, rows, "donations", shown=_SHOWN_OWNERS)
 
 
 def _timeline(space: Space) -> list[str]:
