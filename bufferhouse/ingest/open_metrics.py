@@ -36,7 +36,8 @@ def _families(found: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Any]]:
     yield "rejects", "", "Refused dumps and messages of logs.", (
         ({"rule": row["rule"], "state": row["state"]}, row["count"]) for row in found["rejects"]
     )  # fmt: skip
-    yield "last_load_timestamp_seconds", "seconds", "When dumps came last.", _one(_moment(load.get("finished_at")))
+    came_last = _moment(load.get("finished_at"))
+    yield "last_load_timestamp_seconds", "seconds", "When dumps came last, loaded or refused.", _one(came_last)
     yield "last_load_dumps", "", "Dumps of the last load.", (
         ({"outcome": outcome}, load[outcome]) for outcome in ("new", "known", "rejected") if load
     )  # fmt: skip

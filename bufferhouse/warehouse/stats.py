@@ -44,7 +44,7 @@ def stats(warehouse: Warehouse) -> dict:
 
 
 def _last_load(con: duckdb.DuckDBPyConnection) -> dict | None:
-    """Return the last load that saw dumps: its number, when it ended, and its figures; None before the first.
+    """Return the last load that saw dumps, loaded or refused: number, end, and figures; None before the first.
 
     A load of logs alone comes with every line that a log grows by, and what is parsed again was there before.
     """

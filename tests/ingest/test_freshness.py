@@ -43,6 +43,24 @@ def test_a_clock_that_was_ahead_for_one_load_is_forgotten_by_the_next(warehouse,
     assert 24 == quiet_seconds(warehouse, tmp_path) // 3600
 
 
+def test_a_source_whose_dumps_are_all_refused_grows_quiet(warehouse, tmp_path):
+    """Refused dumps came, which the last load of the figures says; nothing was loaded, so the source is older."""
+    write_dumps(tmp_path / "drop", [1])
+    ingest(warehouse, tmp_path / "drop")
+
+    def loads() -> tuple[int, datetime, int, int]:
+        with reading(address_of(str(warehouse))) as opened:
+            last, fresh = stats(opened)["last_load"], freshness(opened.con, load(tmp_path / "bufferhouse.toml"))["drop"]
+            return last["load_id"], fresh.last_load_at, last["new"], last["rejected"]
+
+    quiet_seconds(warehouse, tmp_path)
+    load_id, loaded_at, *counts = loads()
+    assert [1, 0] == counts
+    (tmp_path / "drop" / "module_0007.jit_f.buffer-assignment.txt").write_text("no dump")
+    assert 1 == ingest(warehouse, tmp_path / "drop")[0]
+    assert (load_id + 1, loaded_at, 0, 1) == loads()
+
+
 def observed(warehouse, folder, **sources: str) -> dict[str, int]:
     """How many observations each source has, by name; a source is one path, relative to the configuration's folder."""
     config = folder / "bufferhouse.toml"
