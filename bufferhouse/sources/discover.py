@@ -424,6 +424,8 @@ class _Finding:
                     self.faults[str(fault)] += run.count
                     run.run_name = None
         found.dumps.settle()
+        # A run.json that is a link out of its tree was refused when it was listed, too.
+        found.refused = [path for path in found.refused if path not in self.faults]
         found.refused += [f"{fault}; {counted(count, 'dump')} left out" for fault, count in self.faults.items()]
         found.refused += self.refused
         if self.run_files and (self.places.has_pattern or self.places.run_name):
