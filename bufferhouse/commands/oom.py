@@ -99,7 +99,7 @@ Logs = list[Any]
 
 def _parted(sources: list[str], run: str | None, warehouse: Any) -> tuple[Logs, list[str], str | None]:
     """Return the logs, the places of dumps and the run among what was named; logs beside dumps are taken along."""
-    from bufferhouse.sources.directory import ARCHIVE_SUFFIXES
+    from bufferhouse.sources.directory import archive_ending
     from bufferhouse.sources.discover import logs_in
 
     if not sources and run is None:
@@ -109,7 +109,7 @@ def _parted(sources: list[str], run: str | None, warehouse: Any) -> tuple[Logs, 
     for source in sources:
         if source == "-":
             logs.append(source)
-        elif os.path.isdir(source) or "://" in source or (source.endswith(ARCHIVE_SUFFIXES) and os.path.exists(source)):
+        elif os.path.isdir(source) or "://" in source or (archive_ending(source) and os.path.exists(source)):
             inside, may_hold_dumps = logs_in(source)
             logs += inside
             held += [source] * may_hold_dumps

@@ -4,6 +4,7 @@ import gzip
 import io
 import lzma
 import zlib
+from itertools import product
 from typing import BinaryIO
 
 import zstandard
@@ -11,7 +12,10 @@ import zstandard
 from bufferhouse.errors import given_number
 
 SUFFIXES = (".gz", ".zst", ".xz")
-ENDINGS = (*SUFFIXES, *map(str.upper, SUFFIXES))  # some tools for Windows write names in capitals
+# In capitals, as some tools for Windows write names, and in any mixture of both.
+ENDINGS = tuple(
+    "".join(word) for suffix in SUFFIXES for word in product(*(dict.fromkeys((s, s.upper())) for s in suffix))
+)
 OTHER_SUFFIXES = (".bz2", ".lz4", ".lzma", ".br", ".z", ".7z", ".rar")  # what people compress with, and is not read
 SHORT_SUFFIXES = {".tgz": ".tar.gz", ".tzst": ".tar.zst", ".txz": ".tar.xz", ".tbz": ".tar.bz2", ".tbz2": ".tar.bz2"}
 _UNREAD = (*OTHER_SUFFIXES, *(short for short, full in SHORT_SUFFIXES.items() if full.endswith(OTHER_SUFFIXES)))

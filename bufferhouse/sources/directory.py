@@ -16,8 +16,8 @@ from bufferhouse.sources.module_text import head_of
 
 FIRST_BYTES = FIRST_LINE.encode()
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst", ".tar.xz", ".txz", ".zip")
-ARCHIVE_SUFFIXES = (*_ARCHIVES, *map(str.upper, _ARCHIVES))
-_ARCHIVE_MARK = re.compile(rf"(?:{'|'.join(map(re.escape, ARCHIVE_SUFFIXES))})!")
+_LONGEST = max(map(len, _ARCHIVES))
+_ARCHIVE_MARK = re.compile(rf"(?:{'|'.join(map(re.escape, _ARCHIVES))})!", re.IGNORECASE | re.ASCII)
 
 
 class StillWritten(OSError):
@@ -257,6 +257,12 @@ def storable(mtime_ns: int) -> int:
 def is_storable(size_bytes: int) -> bool:
     """Return whether a size is one: what an archive says may be anything."""
     return 0 <= size_bytes <= LARGEST_NUMBER
+
+
+def archive_ending(path: str) -> str:
+    """Return how the name of an archive ends, `.tar.gz` or `.Zip`; empty where the name is of no archive."""
+    end = path[-_LONGEST:].lower()
+    return next((path[-len(one) :] for one in _ARCHIVES if end.endswith(one)), "") if end.endswith(_ARCHIVES) else ""
 
 
 def last_name(path: str) -> str:

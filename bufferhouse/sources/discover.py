@@ -29,10 +29,10 @@ from bufferhouse.redaction import printable
 from bufferhouse.sources import compression
 from bufferhouse.sources.compression import CompressionError, is_unread
 from bufferhouse.sources.directory import (
-    ARCHIVE_SUFFIXES,
     Directory,
     Entry,
     Tree,
+    archive_ending,
     is_storable,
     last_name,
     split_at_archive,
@@ -309,7 +309,7 @@ class _Finding:
         return candidates, beside
 
     def _note_archive(self, entry: Entry) -> None:
-        if entry.path.endswith(ARCHIVE_SUFFIXES):
+        if archive_ending(entry.path):
             is_inner = split_at_archive(entry.base)[1] is not None
             (self.inner_archives if is_inner else self.found.archives).append(entry.path)
         elif is_unread(entry.path):
@@ -619,7 +619,7 @@ def _trees(
         from bufferhouse.sources.bucket import Bucket
 
         bucket = Bucket(source)
-        if source.endswith(ARCHIVE_SUFFIXES):
+        if archive_ending(source):
             from bufferhouse.sources.archive import Archive
 
             yield Archive(source, bucket.file)
@@ -652,7 +652,7 @@ def _absolute(path: str) -> str:
 
 
 def _is_archive(path: str) -> bool:
-    return path.endswith(ARCHIVE_SUFFIXES) and os.path.isfile(path)
+    return bool(archive_ending(path)) and os.path.isfile(path)
 
 
 def logs_in(source: str) -> tuple[list[Entry], bool]:
@@ -677,7 +677,7 @@ def _is_wanted(entry: Entry, include: Sequence[str], exclude: Sequence[str]) -> 
         plain = compression.plain_name(entry.path)
         if is_log(plain):
             entry.begins_like_a_dump = False  # a log and nothing else
-        elif not (plain.endswith(_FLAGS) or OOM_MARK in plain or entry.path.endswith(ARCHIVE_SUFFIXES)):
+        elif not (plain.endswith(_FLAGS) or OOM_MARK in plain or archive_ending(entry.path)):
             return False
     return not _matches(names, exclude)
 

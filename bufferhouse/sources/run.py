@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from bufferhouse.errors import LARGEST_NUMBER, UsageError, whole_number
-from bufferhouse.sources.directory import ARCHIVE_SUFFIXES, Entry, Tree, split_at_archive
+from bufferhouse.sources.directory import Entry, Tree, archive_ending, split_at_archive
 from bufferhouse.sources.found import FoundRun
 
 RUN_FILE = "run.json"
@@ -181,7 +181,7 @@ def _telling_parts(root: str, *, is_whole: bool = False) -> list[str]:
     else:
         archive = place[:-1]
         if not is_whole:
-            archive = archive.removesuffix(next((end for end in ARCHIVE_SUFFIXES if archive.endswith(end)), ""))
+            archive = archive.removesuffix(archive_ending(archive))
         parts = [*archive.split("/"), *inside.split("/")]
     parts = [part for part in parts if part]
     end = len(parts)

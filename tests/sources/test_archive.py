@@ -146,7 +146,7 @@ def test_an_archive_is_read_as_the_directory(fleet, tmp_path, kind):
     assert expected == told(discover([archived(tmp_path / f"fleet{kind}", files_of_fleet(fleet))]))
 
 
-@pytest.mark.parametrize("kind", [".TAR", ".TGZ", ".TAR.ZST", ".ZIP"])
+@pytest.mark.parametrize("kind", [".TAR", ".TGZ", ".TAR.ZST", ".ZIP", ".Zip", ".Tar.Gz", ".tar.XZ"])
 def test_an_archive_in_capitals_is_read_like_its_twin(tmp_path, kind):
     """It was counted as one more file that is no dump; its run is called like it, without the ending."""
     inside = {f"{name_of(1)}.GZ": gzip.compress(small_dump(1)), f"{name_of(2)}.BZ2": b"BZh9"}

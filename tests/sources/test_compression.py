@@ -115,6 +115,6 @@ def test_a_bomb_fills_no_memory():
 
 def test_plain_names():
     """The suffix of the compression goes, and no other."""
-    assert ["a.txt", "a.txt", "a.txt", "a.txt", "a.gz.txt", "a.txt"] == [
-        plain_name(name) for name in ("a.txt", "a.txt.gz", "a.txt.zst", "a.txt.xz", "a.gz.txt", "a.txt.GZ")
+    assert ["a.txt", "a.txt", "a.txt", "a.txt", "a.gz.txt", "a.txt", "a.txt"] == [
+        plain_name(name) for name in ("a.txt", "a.txt.gz", "a.txt.zst", "a.txt.xz", "a.gz.txt", "a.txt.GZ", "a.txt.Zst")
     ]

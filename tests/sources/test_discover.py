@@ -238,11 +238,12 @@ def test_the_files_of_a_split_dump_are_one_dump(tmp_path):
     )
 
 
+@pytest.mark.parametrize("ending", [".GZ", ".Gz"])
 @pytest.mark.parametrize("is_named", [False, True])
-def test_what_lies_beside_a_dump_in_capitals_is_found(tmp_path, is_named):
+def test_what_lies_beside_a_dump_in_capitals_is_found(tmp_path, is_named, ending):
     """Each file that some tool for Windows called `.GZ` is of its dump, which a walk finds as one named."""
     names = ("-buffer-assignment.txt", "-buffer-assignment-values.txt", ".txt")
-    main, values, text = (write(tmp_path / f"{STEM}{name}.GZ", gzip.compress(b"-")) for name in names)
+    main, values, text = (write(tmp_path / f"{STEM}{name}{ending}", gzip.compress(b"-")) for name in names)
     found = discover([main if is_named else tmp_path])
     assert [{"allocations": main.name, "values": values.name}] == parts(found)
     assert [str(text)] == [dump.module_text.path for dump in found.dumps]
