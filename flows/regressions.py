@@ -241,14 +241,16 @@ def _gone(found: Found) -> list[str]:
     return [label for one, _ in found if not one.is_part for label in gone_programs(one)]
 
 
+def _unknown_count(found: Found) -> int:
+    return sum(_programs(one, (row for row in one.rows if row.is_unknown)) for one, _ in found)
+
+
 def _counts(found: Found, chosen: Chosen, stale: Sized) -> dict[str, int]:
     """Return the figures of the summary."""
     return {
         "comparisons": len(found),
         "programs compared": sum(_programs(one, _compared(one, verdict)) for one, verdict in found),
-        "not compared, without known bytes": sum(
-            _programs(one, (row for row in one.rows if row.is_unknown)) for one, _ in found
-        ),
+        "not compared, without known bytes": _unknown_count(found),
         "gone since the run before": len(_gone(found)),
         "dumps refused in these runs": sum(_refused_dumps(found).values()),
         "newer runs, all dumps refused": len(chosen.refused),
@@ -268,6 +270,8 @@ def _said(found: Found, chosen: Chosen, regression_count: int) -> Iterator[str]:
         yield chosen.why_none
     if empty := [comparison for comparison, verdict in found if not verdict.compared_count]:
         yield f"nothing could be compared: {', '.join(map(title, empty))}"
+    if unknown := _unknown_count(found):
+        yield f"not compared, without known bytes: {counted(unknown, 'program')}"
     if gone := _gone(found):
         yield f"{counted(len(gone), 'program')} gone since the run before: {some_of(gone, *_SHOWN)}"
     if refused := _refused_dumps(found):

@@ -394,6 +394,22 @@ def test_dumps_without_live_ranges_are_counted(prefect_server, fleet, tmp_path):
     assert "1" == figures(artifacts(state)["regressions-summary"])["not compared, without known bytes"]
 
 
+def test_programs_without_known_bytes_are_told_beside_others(prefect_server, tmp_path, told):
+    """Of one of two programs nobody knows whether it grew: no regression is not all that there is to say."""
+    path, nights = tmp_path / "warehouse.duckdb", []
+    for day in (1, 2):
+        _, other = write_dumps(tmp_path / f"n{day}", [1, 2], lambda number, day=day: small_dump(number * day))
+        text, _, _ = other.read_text().partition("\n\nHloLiveRange")
+        other.with_name(other.name.replace("jit_f", "jit_g")).write_text(re.sub(r"\n from instruction.*", "", text))
+        other.unlink()
+        nights.append(night(tmp_path / f"n{day}", day))
+    assert 0 == run_ingest(nights, path).exit_code
+    settings = ["regressions.metric=occupied", "regressions.limit=16MiB"]
+    state = flows.regressions.regressions(warehouse=str(path), settings=settings, return_state=True)
+    message = "0 regressions in 1 comparison; not compared, without known bytes: 1 program"
+    assert ("COMPLETED", message, []) == (state.type.value, state.message, told)
+
+
 def test_a_wrong_limit_fails_with_a_message(prefect_server, warehouse):
     """A limit that is none ends the flow run, and says what is expected."""
     state = flows.regressions.regressions(warehouse=str(warehouse), limit="much", return_state=True)
