@@ -31,6 +31,7 @@ from bufferhouse.report.flow_summary import figures
 from bufferhouse.report.opening import opened
 from bufferhouse.report.text.figures import human_bytes, printable, sentence, some_of
 from bufferhouse.report.text.sections import markdown_text
+from bufferhouse.sources.run import AHEAD
 from bufferhouse.warehouse.address import address_of
 from bufferhouse.warehouse.open import reading
 from flows import callers
@@ -52,6 +53,7 @@ class Chosen(NamedTuple):
     why_none: str  # why there are none, else an empty text
     refused: Sequence[str]  # newer runs of which all dumps were refused
     first: Sequence[str]  # newer runs without a run before them
+    ahead: Sequence[str]  # the newest runs by a start in the future, before which all others count
     note: str | None  # the note of the warehouse about itself
 
 
@@ -62,7 +64,8 @@ def choose(warehouse: str, wait_seconds: float, keep_runs: int | None) -> Held:
         con = opened.con
         pairs = ask(con, "newest_runs").records
         why_none = "" if pairs else _why_none(con, keep_runs)
-        return Held(Chosen(pairs, why_none, _refused_runs(con, pairs), _first_runs(con, pairs), opened.note))
+        others = _refused_runs(con, pairs), _first_runs(con, pairs), _runs_ahead(con, pairs)
+        return Held(Chosen(pairs, why_none, *others, opened.note))
 
 
 def _first_runs(con: duckdb.DuckDBPyConnection, newest: Sequence[Record]) -> list[str]:
@@ -97,6 +100,18 @@ def _refused_runs(con: duckdb.DuckDBPyConnection, newest: Sequence[Record]) -> l
         " (r.platform IS NULL OR r.platform = n.platform) AND (r.track IS NULL OR r.track = n.track)"
         " AND (r.device_kind IS NULL OR r.device_kind = n.device_kind)), MAX(n.run_order)) ORDER BY r.run_order",
         newest=[one["after_run_id"] for one in newest],
+    ).fetchall()
+    return [name for (name,) in rows]
+
+
+def _runs_ahead(con: duckdb.DuckDBPyConnection, newest: Sequence[Record]) -> list[str]:
+    """Return those of the newest runs that start in the future: until then no other run of their track is compared."""
+    rows = execute(
+        con,
+        "SELECT run_name FROM marts.runs_v2 WHERE list_contains(CAST($newest AS BIGINT[]), run_id)"
+        " AND started_at > CAST($latest AS TIMESTAMPTZ) ORDER BY run_order",
+        newest=[one["after_run_id"] for one in newest],
+        latest=datetime.now(UTC) + AHEAD,
     ).fetchall()
     return [name for (name,) in rows]
 
@@ -255,6 +270,7 @@ def _counts(found: Found, chosen: Chosen, stale: Sized) -> dict[str, int]:
         "dumps refused in these runs": sum(_refused_dumps(found).values()),
         "newer runs, all dumps refused": len(chosen.refused),
         "newer runs, none before them": len(chosen.first),
+        "newest by a start in the future": len(chosen.ahead),
         "regressions": sum(_programs(one, verdict.offenders) for one, verdict in found),
         "accepted": sum(_programs(one, (row for row, _ in verdict.accepted)) for one, verdict in found),
         "reshaped": sum(_programs(one, (row for row in one.rows if row.status == RESHAPED)) for one, _ in found),
@@ -282,6 +298,8 @@ def _said(found: Found, chosen: Chosen, regression_count: int) -> Iterator[str]:
     if chosen.first:
         why = "as no run before has their platform, track and device"
         yield f"not compared, {why}: {some_of(chosen.first, *_SHOWN)}"
+    if chosen.ahead:
+        yield f"no other run is the newest, as these start in the future: {some_of(chosen.ahead, *_SHOWN)}"
 
 
 def _programs(comparison: Comparison, rows: Iterable[Compared]) -> int:

@@ -26,7 +26,7 @@ from bufferhouse.sources.discover import Discovery, read
 from bufferhouse.sources.found import Found, FoundDumps
 from bufferhouse.sources.logs import Log
 from bufferhouse.sources.naming import Named, check_pattern, check_regex
-from bufferhouse.sources.run import names_by_place
+from bufferhouse.sources.run import AHEAD, names_by_place
 from bufferhouse.version import __version__
 from bufferhouse.warehouse.retention import pruned_runs
 from bufferhouse.warehouse.runs import COMPLETED, complete_runs, declared_complete, other_facts
@@ -173,10 +173,11 @@ def choose(
         roots = {run.run_name: run.directory.rstrip("/") or "/" for run in reversed(discovery.dumps.runs)}
         arrivals.sort(fresh, roots)
         arrivals.waiting += orphans(discovery.orphans)
-        if summary.undescribed and arrivals.waiting_dumps:
+        if (summary.undescribed or summary.ahead) and arrivals.waiting_dumps:
             # A new run whose dumps all wait is not in the warehouse yet, so nothing can be said of it there.
             loaded = {dump.run_name for dump in arrivals.ready}
             summary.undescribed = [name for name in summary.undescribed if name in loaded]
+            summary.ahead = {name: start for name, start in summary.ahead.items() if name in loaded}
         for name, mtime_ns in arrivals.marked.items():
             moment = datetime.fromtimestamp(mtime_ns / 1e9, UTC)
             discovery.runs[name].labels.setdefault(COMPLETED, moment.isoformat(timespec="seconds"))
@@ -242,6 +243,12 @@ def unknown_files(
     }
     summary.unread_keys = {
         name: run.unread_keys for name, run in discovery.runs.items() if run.unread_keys and name not in roots
+    }
+    latest = datetime.now(UTC) + AHEAD
+    summary.ahead = {
+        name: f"{run.started_at:%Y-%m-%d %H:%M} UTC ({run.started_at_source})"
+        for name, run in discovery.runs.items()
+        if name not in roots and run.started_at > latest
     }
     again = {name: run for name, run in discovery.runs.items() if name in runs}
     if again:

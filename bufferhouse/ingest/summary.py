@@ -13,7 +13,7 @@ from bufferhouse.sources.discover import Discovery
 from bufferhouse.warehouse.load import Loaded
 
 _NAMES_OF_RUNS = ("runs", "undescribed")
-_ONLY_IF_ANY = ("other_facts", "other_endings", "unread_keys", "allocations_alone")
+_ONLY_IF_ANY = ("other_facts", "other_endings", "unread_keys", "ahead", "allocations_alone")
 
 
 @dataclass(slots=True)
@@ -26,8 +26,9 @@ class Summary:
     exception. `archives` are archives beside dumps, which were not opened, and dumps in a compression that is not read.
 
     Of runs: `other_names` has the name that their run.json gives, if the warehouse has another one; `other_facts` has
-    facts that the call or the run.json gives and the warehouse contradicts; `undescribed` are new runs without a known
-    compiler or platform, unless all their dumps wait. For some of these `run_files_below` has a run.json further below
+    facts that the call or the run.json gives and the warehouse contradicts; `ahead` has new runs that start in the
+    future, with that moment and its source; `undescribed` are new runs without a known compiler or platform, unless all
+    their dumps wait. For some of these `run_files_below` has a run.json further below
     than the directory of the run, which is not read, and that directory. `unread_keys` has keys of run.json files that
     are not read. `other_endings` counts the dumps that a run has twice, because their files were compressed in another
     way when they were first seen. `pruned` counts the dumps that a configured source still has of runs that retention
@@ -69,6 +70,7 @@ class Summary:
     undescribed: list[str] = field(default_factory=list)
     run_files_below: dict[str, tuple[str, str]] = field(default_factory=dict)
     unread_keys: dict[str, list[str]] = field(default_factory=dict)
+    ahead: dict[str, str] = field(default_factory=dict)
     other_names: dict[str, str] = field(default_factory=dict)
     other_facts: dict[str, dict[str, str]] = field(default_factory=dict)
     other_endings: Counter[str] = field(default_factory=Counter)

@@ -101,6 +101,8 @@ def _warnings(summary: Summary) -> Iterator[str]:
         )
     if summary.unread_keys:
         yield _unread_keys(summary.unread_keys)
+    if summary.ahead:
+        yield _ahead(summary.ahead)
     if summary.undescribed:
         yield _undescribed(summary.undescribed)
         yield from _run_files_below(summary)
@@ -158,6 +160,14 @@ def _unread_keys(found: Mapping[str, list[str]]) -> str:
     return (
         f"warning: run {_first_of(found)}: keys of run.json that are not read: {shown}{near or '.'} "
         f"The keys are {', '.join(KEYS)}; keep other facts in labels"
+    )
+
+
+def _ahead(found: Mapping[str, str]) -> str:
+    name, start = next(iter(found.items()))
+    return (
+        f"warning: run {_first_of(found)}: it starts in the future, {start}, and counts as the newest until then; if "
+        f"that is wrong: bufferhouse runs set {_word(name)} started_at=…"
     )
 
 

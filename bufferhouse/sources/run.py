@@ -5,7 +5,7 @@ import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
@@ -22,6 +22,8 @@ GENERIC_NAMES = frozenset(
 )
 # Where started_at may come from, the most trusted first.
 SOURCES = ("given", "run.json", "file name", "file time", "ingest time")
+# A start further in the future is a mistake, or a clock's; less is a time zone that somebody left out.
+AHEAD = timedelta(days=1)
 TEXTS = ("compiler", "compiler_version", "compiler_revision", "platform", "track", "device_kind", "xla_flags",
          "git_revision", "host")  # fmt: skip
 NUMBERS = ("device_memory_bytes", "device_count")

@@ -410,6 +410,22 @@ def test_programs_without_known_bytes_are_told_beside_others(prefect_server, tmp
     assert ("COMPLETED", message, []) == (state.type.value, state.message, told)
 
 
+def test_a_newest_run_that_starts_in_the_future_is_told(prefect_server, tmp_path, told):
+    """A clock was wrong: no night after it is compared, however much grows in it."""
+    path, nights = tmp_path / "warehouse.duckdb", []
+    for day, (name, grown) in enumerate([("n1", 0), ("n2", 0), ("n3", 2**26)], 1):
+        folder = tmp_path / name
+        write_dumps(folder, [1], lambda number, grown=grown: small_dump(number + grown))
+        nights.append(night(folder, day))
+    start_of_n2 = {"started_at": "2100-01-01T00:00:00Z"}
+    (tmp_path / "n2" / "run.json").write_text(json.dumps(start_of_n2))
+    run_ingest(nights, path)
+    state = flows.regressions.regressions(warehouse=str(path), return_state=True)
+    message = "0 regressions in 1 comparison; no other run is the newest, as these start in the future: n2"
+    assert ("COMPLETED", message, []) == (state.type.value, state.message, told)
+    assert "1" == figures(artifacts(state)["regressions-summary"])["newest by a start in the future"]
+
+
 def test_a_wrong_limit_fails_with_a_message(prefect_server, warehouse):
     """A limit that is none ends the flow run, and says what is expected."""
     state = flows.regressions.regressions(warehouse=str(warehouse), limit="much", return_state=True)

@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import tarfile
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,23 @@ def test_files_that_were_compressed_since_they_were_seen_are_told(warehouse, tmp
     assert "bufferhouse runs rm run, and ingest it again" in outcome.out
     assert [(5, 3)] == rows(warehouse, "SELECT COUNT(*), COUNT(DISTINCT dump_id) FROM staging.observations")
     assert "other_endings" not in ingested(warehouse, tmp_path / "run")[1]
+
+
+def test_a_run_that_starts_in_the_future_is_told(warehouse, tmp_path):
+    """It counts as the newest, whatever comes after it; a start less than a day ahead is another time zone's."""
+    ahead = (datetime.now(UTC) + timedelta(hours=14)).isoformat()
+    for name, moment in {"wrong": "2100-01-01T00:00:00Z", "east": ahead, "now": None}.items():
+        write_dumps(tmp_path / name, [1])
+        (tmp_path / name / "run.json").write_text(json.dumps({"compiler": "jaxlib", "started_at": moment}))
+    expected = {"wrong": "2100-01-01 00:00 UTC (run.json)"}
+    assert expected == ingested(warehouse, tmp_path, "--plan")[1]["ahead"]
+    out = call("ingest", tmp_path, "--warehouse", warehouse).out
+    [line] = [line for line in out.splitlines() if "future" in line]
+    assert line == (
+        "warning: run wrong: it starts in the future, 2100-01-01 00:00 UTC (run.json), and counts as the newest until "
+        "then; if that is wrong: bufferhouse runs set wrong started_at=…"
+    )
+    assert "ahead" not in ingested(warehouse, tmp_path)[1]
 
 
 def test_what_is_said_of_runs_stands_in_the_order_of_the_runs(warehouse, tmp_path):
