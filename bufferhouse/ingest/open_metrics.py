@@ -42,6 +42,10 @@ def _families(found: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Any]]:
         ({"outcome": outcome}, load[outcome]) for outcome in ("new", "known", "rejected") if load
     )  # fmt: skip
     yield "is_being_written", "", "1 while a process has the warehouse to write.", _one(int(bool(found["writer"])))
+    # Without this a copy of last night reads as a warehouse into which nothing has come since.
+    yield "may_be_old", "", "1 if these figures are not the newest state, such as those of the published copy.", (
+        _one(int(bool(found["note"])))
+    )  # fmt: skip
     yield "source_observations", "", "Sightings from a configured source.", (
         ({"source": name}, row["observations"]) for name, row in sources.items()
     )  # fmt: skip

@@ -1,6 +1,7 @@
 """Metrics: the figures of `stats`, read by Prometheus' own parser, from the command and from the port of `serve`."""
 
 import json
+import subprocess
 import time
 import urllib.error
 import urllib.request
@@ -12,8 +13,17 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from bufferhouse.config.load import load
 from bufferhouse.ingest.metrics_page import metrics_server, words_of
 from bufferhouse.ingest.open_metrics import CONTENT_TYPE, open_metrics
-from tests.command_line import call
+from tests.command_line import call, kill_group, start
 from tests.ingests import write_dumps
+
+WRITER = """
+import sys
+from pathlib import Path
+from bufferhouse.warehouse.open import writing
+with writing(Path(sys.argv[1])):
+    print("writing", flush=True)
+    sys.stdin.readline()
+"""
 
 
 def samples(text: str) -> dict[tuple, float]:
@@ -45,7 +55,7 @@ def test_names_of_others_are_labels():
     name = 'a "source"\\\nbufferhouse_dumps 7'
     found = {
         **dict.fromkeys(("dumps", "observations", "text_bytes", "file_bytes", "open_rejects", "repeat_share"), 0),
-        **dict.fromkeys(("published_bytes", "published_at", "last_load", "writer", "failing_checks")),
+        **dict.fromkeys(("published_bytes", "published_at", "last_load", "writer", "failing_checks", "note")),
         "runs": {},
         "tables": {},
         "rejects": [{"rule": name, "state": "open", "count": 3}],
@@ -71,6 +81,22 @@ def test_checks_that_hold_have_no_sample_and_the_text_says_so(own_warehouse):
     [about] = [family.documentation for family in parsed(text) if family.name == "bufferhouse_check_offenders"]
     assert "Offenders of a check that fails; no sample where all hold, or none were run." == about
     assert samples(text)[("check_offenders", "allocations_sum_to_total", "error")] > 0
+
+
+def test_figures_of_the_published_copy_say_so(own_warehouse, tmp_path):
+    """While somebody writes they are as old as the copy: no load that came since is not that no load came."""
+    assert 0 == samples(call("metrics", "--warehouse", own_warehouse).out)[("may_be_old",)]
+    assert 0 == call("publish", "--warehouse", own_warehouse).code
+    write_dumps(tmp_path / "later", [1])
+    assert 0 == call("ingest", tmp_path / "later", "--warehouse", own_warehouse).code
+    dumps = samples(call("metrics", "--warehouse", own_warehouse).out)[("dumps",)]
+    process = start(own_warehouse, code=WRITER, stdin=subprocess.PIPE)
+    try:
+        assert process.stdout.readline(), process.stderr.read()
+        found = samples(call("metrics", "--warehouse", own_warehouse).out)
+    finally:
+        kill_group(process)
+    assert (dumps - 1, 1, 1) == (found[("dumps",)], found[("is_being_written",)], found[("may_be_old",)])
 
 
 def test_a_port_of_this_machine_serves_them(own_warehouse):
