@@ -9,7 +9,7 @@ import duckdb
 
 from bufferhouse.engine.sql import execute
 from bufferhouse.messages.figures import range_of
-from bufferhouse.messages.message import ROUNDED_TO, Allocation, Message
+from bufferhouse.messages.message import ROUNDED_TO, Message
 from bufferhouse.messages.rows import ROLE
 from bufferhouse.messages.rules import SUMS, Parts, is_explained, reproduce
 from bufferhouse.query.statements import Record, ask
@@ -98,7 +98,7 @@ def join(
     if len(fitting) > 1:
         names = ", ".join(sorted(one["relative_path"] for one in fitting)[:3])
         return Joined(None, None, f"{len(fitting)} dumps fit as well: {names}", fitting)
-    return Joined(fitting[0], _parts(fitting[0]))
+    return Joined(fitting[0], parts_of(fitting[0]))
 
 
 def _in_common(log: str, uri: str) -> int:
@@ -106,7 +106,8 @@ def _in_common(log: str, uri: str) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(log.split("/"), uri.split("/"), strict=False)))
 
 
-def _parts(dump: Record) -> Parts:
+def parts_of(dump: Record) -> Parts:
+    """Return the bytes of a dump by kind, which the figures of a message are sums of."""
     return Parts(*(dump[name] for name in Parts._fields))
 
 
@@ -116,18 +117,24 @@ SIZES = ("T8", "G1", "G2")  # dialects of which the size of an allocation tells 
 def _explaining(con: duckdb.DuckDBPyConnection, message: Message, candidates: list[Record]) -> tuple[list[Record], str]:
     """Return the dumps that explain a message, by its figure, else by what it names; and why, where there is none."""
     if message.dialect in SUMS and not message.faults:
-        found = [one for one in candidates if is_explained(reproduce(message, _parts(one)))]
+        found = [one for one in candidates if is_explained(reproduce(message, parts_of(one)))]
         return found, "none of the dumps there has bytes that sum to its figures"
     if message.dialect in SIZES and not message.faults:
         sized = _sized(con, message)  # one look at all: a run has thousands of dumps, and its log many messages
         found = [one for one in candidates if one["dump_id"] in sized]
         return found, f"none of the dumps there has an allocation of just {allocated(message)}"
-    instruction, shape = _named(message)
-    if not (instruction or shape):
+    wanted = named(message)
+    if wanted is None:
         return [], "it names nothing that identifies one of the dumps there"
-    wanted = filter(None, ("a value", shape, instruction and f"of {instruction}"))
     found = [one for one in candidates if has_named(con, message, one["dump_id"])]
-    return found, f"none of the dumps there has {' '.join(wanted)}"
+    return found, f"none of the dumps there has {wanted}"
+
+
+def named(message: Message) -> str | None:
+    """Return the value that a message names, as text: `a value f32[8] of fusion.1`; None where it names none."""
+    instruction, shape = _named(message)
+    wanted = filter(None, (shape, instruction and f"of {instruction}"))
+    return f"a value {' '.join(wanted)}" if instruction or shape else None
 
 
 def _named(message: Message) -> tuple[str | None, str | None]:
@@ -151,24 +158,24 @@ def has_named(con: duckdb.DuckDBPyConnection, message: Message, dump_id: int) ->
     return execute(con, sql, dump_id=dump_id, instruction=instruction, shape=shape).fetchone() is not None
 
 
-def has_instruction(con: duckdb.DuckDBPyConnection, name: str, dump_id: int) -> bool:
-    """Return whether a dump mentions an instruction of that name."""
-    sql = "SELECT 1 FROM staging.instructions WHERE dump_id = $dump_id AND instruction_name = $name LIMIT 1"
-    return execute(con, sql, dump_id=dump_id, name=name).fetchone() is not None
+def has_any(con: duckdb.DuckDBPyConnection, message: Message, dump_id: int) -> bool:
+    """Return whether a dump has a value of the instruction and shape of an allocation that a message lists.
 
-
-def has_any(con: duckdb.DuckDBPyConnection, allocations: Sequence[Allocation], dump_id: int) -> bool:
-    """Return whether a dump has a value of an instruction or shape that a message lists; True if it lists none."""
-    names = [one.instruction for one in allocations if one.instruction]
-    shapes = [one.shape.partition("{")[0] for one in allocations if one.shape]
+    What compilers name is `fusion.1` in every program: the name alone tells a dump only of a kernel, whose shapes are
+    of windows.
+    """
+    named = [
+        (one.instruction, one.shape.partition("{")[0] if one.shape and message.is_of_default_space else None)
+        for one in message.allocations
+    ]
+    names, shapes = zip(*[one for one in named if any(one)] or [(None, None)], strict=True)
     sql = (
-        "SELECT 1 FROM staging.hlo_values WHERE dump_id = $dump_id AND (instruction_name IN"
-        " (SELECT unnest(CAST($names AS VARCHAR[]))) OR split_part(shape_text, '{', 1) IN"
-        " (SELECT unnest(CAST($shapes AS VARCHAR[])))) LIMIT 1"
+        "SELECT 1 FROM staging.hlo_values AS v, (SELECT unnest(CAST($names AS VARCHAR[])) AS instruction_name,"
+        " unnest(CAST($shapes AS VARCHAR[])) AS shape) AS n WHERE v.dump_id = $dump_id"
+        " AND COALESCE(v.instruction_name = n.instruction_name, TRUE)"
+        " AND COALESCE(split_part(v.shape_text, '{', 1) = n.shape, TRUE) LIMIT 1"
     )
-    return (
-        not (names or shapes) or execute(con, sql, dump_id=dump_id, names=names, shapes=shapes).fetchone() is not None
-    )
+    return execute(con, sql, dump_id=dump_id, names=[*names], shapes=[*shapes]).fetchone() is not None
 
 
 def has_allocation(con: duckdb.DuckDBPyConnection, message: Message, dump_id: int) -> bool:

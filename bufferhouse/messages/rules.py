@@ -138,6 +138,19 @@ def is_explained(figures: Iterable[Reproduced]) -> bool:
     )
 
 
+def may_be_of(message: Message, parts: Parts) -> bool:
+    """Return whether any rule of its dialect gives the main figure of a message with a fault.
+
+    The lines that say which of them holds may be missing, but that of the figure is whole.
+    """
+    figure = message.figure("used")
+    return figure is not None and any(
+        shows(figure.printed, sum(getattr(parts, part) for part in rule.parts))
+        for rule in RULES
+        if message.dialect in rule.dialects and figure.name == rule.figure
+    )
+
+
 def capacity_bytes(message: Message) -> int | None:
     """Return the capacity of a message: exact where it can be told, else what the printed figure stands for."""
     figure = message.limit

@@ -126,8 +126,11 @@ def _doubt(con: duckdb.DuckDBPyConnection, finding: Finding, *, is_taken: bool) 
     `is_taken` is whether the dump explains a message, this one or another.
     """
     message, dump_id = finding.message, finding.dump["dump_id"]
-    has_sum = any(one.figure.name in ("used", REPORTED) and one.found_bytes for one in finding.figures)
-    is_other = has_sum and not rules.is_explained(finding.figures)
+    if message.faults and message.dialect in rules.SUMS:
+        is_other = not rules.may_be_of(message, join.parts_of(finding.dump))
+    else:
+        has_sum = any(one.figure.name in ("used", REPORTED) and one.found_bytes is not None for one in finding.figures)
+        is_other = has_sum and not rules.is_explained(finding.figures)
     if message.module:
         # A module of other sizes has the same name. Of one that failed a newer compiler may add up otherwise.
         if not (is_other and message.is_failure):
@@ -137,12 +140,14 @@ def _doubt(con: duckdb.DuckDBPyConnection, finding: Finding, *, is_taken: bool) 
         return None if finding.dump["has_failed"] else f"{_NOT_THE_SUM}, and no file beside it says that it failed"
     if is_other:
         return _NOT_THE_SUM
-    if message.allocations and not join.has_any(con, message.allocations, dump_id):
+    if message.allocations and not join.has_any(con, message, dump_id):
         return "it has none of the allocations that the message lists"
-    if message.instruction and not join.has_instruction(con, message.instruction, dump_id):
-        return f"it has no instruction {message.instruction}"
-    if message.dialect == "T7" and message.shape and not join.has_named(con, message, dump_id):
-        return f"it has no value {message.shape}"
+    if message.dialect in ("T5", "T6", "T7") and not message.allocations:
+        wanted = join.named(message)
+        if wanted is None:
+            return "the message names nothing that could be compared with it"
+        if not join.has_named(con, message, dump_id):
+            return f"it does not have {wanted}"
     if message.dialect in join.SIZES and not join.has_allocation(con, message, dump_id):
         return f"it has no allocation of {join.allocated(message)}"
     return None

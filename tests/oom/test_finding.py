@@ -81,8 +81,10 @@ def test_the_dump_of_a_message_is_not_doubted(found, name: str):
     [
         ("libtpu-0.0.33/xent", "libtpu-0.0.33/kv", "its bytes are not the sum of what was used"),
         ("libtpu-0.0.33/pal", "libtpu-0.0.33/kv", "it has none of the allocations that the message lists"),
-        ("libtpu-0.0.33/attn_huge", "libtpu-0.0.33/kv", "it has no instruction fusion.5"),
-        ("libtpu-0.0.33/internal_attn_v6e", "libtpu-0.0.33/kv", "it has no value f32[8,16,16384,16384]"),
+        ("libtpu-0.0.33/attn_huge", "libtpu-0.0.33/kv", "it does not have a value f32[4,16,16384,16384] of fusion.5"),
+        ("libtpu-0.0.33/internal_attn_v6e", "libtpu-0.0.33/kv", "it does not have a value f32[8,16,16384,16384]"),
+        # The names of these are there, of other values.
+        ("libtpu-0.0.37/scoped", "libtpu-0.0.33/xent", "it does not have a value bf16[8192,8192] of fusion"),
     ],
 )
 def test_the_dump_of_another_program_explains_nothing(con, held, name: str, other: str, doubt: str):
@@ -92,6 +94,26 @@ def test_the_dump_of_another_program_explains_nothing(con, held, name: str, othe
     said = record(finding)
     assert (None, doubt) == (said["module"], said["doubt"])
     assert oom_text(Explanation([finding]), "table").splitlines()[2].startswith("a program: ")
+
+
+@pytest.mark.parametrize("lines", [1, 3, 8, 13, 20])
+def test_a_message_that_is_cut_is_about_no_other_program(con, held, lines: int):
+    """Its main figure stands in its first line, and is no sum of the only dump there, or is one of its own."""
+    said = log("libtpu-0.0.33/xent").read_text().splitlines(keepends=True)
+    start = next(number for number, line in enumerate(said) if "Ran out of memory" in line)
+    messages = [one for one in read_messages(io.BytesIO("".join(said[: start + lines]).encode())) if one.is_failure]
+    assert [True] == [bool(one.faults) for one in messages]
+    for other, doubt in (("kv", "its bytes are not the sum of what was used"), ("xent", None)):
+        [finding] = explain(con, messages, held(f"libtpu-0.0.33/{other}"))
+        assert (doubt, doubt is None) == (finding.doubt, bool(finding.values))
+
+
+def test_a_message_of_a_kernel_that_is_cut_is_about_no_program(con, held):
+    """Without its listing it names nothing that a dump has."""
+    said = log("libtpu-0.0.33/pal").read_text()
+    cut = io.BytesIO(said[: said.index("\n", said.index("Ran out of memory"))].encode())
+    [finding] = explain(con, [one for one in read_messages(cut) if one.is_failure], held("libtpu-0.0.33/kv"))
+    assert "the message names nothing that could be compared with it" == finding.doubt
 
 
 # The rule of each first figure; a figure of one value stands in the message to the byte.
