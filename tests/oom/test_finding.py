@@ -19,11 +19,12 @@ import zstandard
 from bufferhouse.ingest.in_memory import in_memory
 from bufferhouse.messages.figures import nominal, printed
 from bufferhouse.messages.join import dumps
-from bufferhouse.messages.message import REPORTED, read_messages
+from bufferhouse.messages.message import REPORTED, Refused, read_messages
 from bufferhouse.messages.rules import RULES, Parts, capacity_bytes, reproduce
 from bufferhouse.oom.finding import Finding, explain, record, without_message
 from bufferhouse.paths import CHECKOUT
 from bufferhouse.query.statements import Record
+from bufferhouse.report.oom.page import oom_page
 from bufferhouse.report.oom.text import _PARTS, Explanation, _bar, oom_text
 from bufferhouse.whatif.chips import CHIPS
 from bufferhouse.whatif.moments import Moments
@@ -596,6 +597,16 @@ def test_the_page_holds_the_findings(tmp_path):
     (tmp_path / "hostile.log").write_text(hostile)
     call("oom", tmp_path / "hostile.log", "--html", page)
     assert "<script>alert" not in page.read_text()
+
+
+def test_the_page_says_in_the_order_of_the_text_what_is_about_no_finding():
+    """Lines that nobody understands, programs without a message, dumps that could not be read."""
+    silent = {"program_name": "jit_step", "module_name": "jit_step", "source_uri": "/dumps/step"}
+    refused = Refused(1, 1, "a message", "none", "train.log")
+    found = Explanation([], [refused], [silent], ["/dumps/unread: expected text, found none"])
+    for said in (oom_text(found, "table"), oom_page(found, warehouse="no dumps")):
+        places = [said.rindex(words) for words in ("not understood", "did not fit, as files", "of dumps could not be")]
+        assert sorted(places) == places
 
 
 @pytest.mark.parametrize("suffix", ["gz", "xz", "zst"])

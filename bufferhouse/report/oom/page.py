@@ -3,21 +3,12 @@
 from dataclasses import replace
 
 from bufferhouse.report.html.page import page
-from bufferhouse.report.oom.text import (
-    Explanation,
-    oom_sections,
-    refused_section,
-    silent_section,
-    title,
-    told,
-    unread_section,
-)
+from bufferhouse.report.oom.text import Explanation, oom_sections, sections_about_all, title, told
 
 
 def oom_page(found: Explanation, *, warehouse: str) -> str:
     """Return the whole page; `warehouse` names what the dumps were taken from."""
     name = title(found)
-    about_all = (*silent_section(found.silent), *unread_section(found.unread), *refused_section(found.refused))
     return page(
         "oom.html",
         name,
@@ -28,5 +19,5 @@ def oom_page(found: Explanation, *, warehouse: str) -> str:
             [replace(section, name=f"{section.name}-{number}") for section in oom_sections(finding)]
             for number, finding in enumerate(told(found.findings), 1)
         ]
-        + [[section] for section in about_all],
+        + [[section] for section in sections_about_all(found)],
     )

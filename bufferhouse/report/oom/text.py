@@ -103,16 +103,20 @@ def oom_text(found: Explanation, form: str) -> str:
         told_ones += [annotation("error", one, title="bufferhouse oom") for one in others]
         return "\n".join(told_ones)
     sections = [section for finding in told(findings) for section in oom_sections(finding)]
-    sections += [*refused_section(refused), *silent_section(silent), *unread_section(unread)]
-    return report_text(title(found), sections, form)
+    return report_text(title(found), [*sections, *sections_about_all(found)], form)
 
 
-def silent_section(silent: Sequence[Record]) -> list[Section]:
+def sections_about_all(found: Explanation) -> list[Section]:
+    """Return what is about no finding alone: lines that are refused, programs without a message, dumps unread."""
+    return [*_refused_section(found.refused), *_silent_section(found.silent), *_unread_section(found.unread)]
+
+
+def _silent_section(silent: Sequence[Record]) -> list[Section]:
     """Return the programs that did not fit, as files beside their dumps say, and that no message is about, if any."""
     return [Section(_silent(silent), _first_of([one["source_uri"] for one in silent]), name="silent")] if silent else []
 
 
-def unread_section(unread: Sequence[str]) -> list[Section]:
+def _unread_section(unread: Sequence[str]) -> list[Section]:
     """Return the dumps that could not be read, if any: a message may be about one of them."""
     return [Section(_unread(unread), _first_of(unread), name="unread")] if unread else []
 
@@ -131,7 +135,7 @@ def _silent(silent: Sequence[Record]) -> str:
     return f"{of_whom} did not fit, as files beside the dump say, and no message here says by how much: name its log"
 
 
-def refused_section(refused: Sequence[Refused]) -> list[Section]:
+def _refused_section(refused: Sequence[Refused]) -> list[Section]:
     """Return the lines that look like messages and are none that is known, and the logs that cannot be read, if any."""
     said = _not_read(refused)
     return [Section(f"{said[0].upper()}{said[1:]}", [*map(refused_line, refused)], name="refused")] if refused else []
