@@ -784,14 +784,16 @@ class Plan:
 
 
 _IN_PLACE = "an output of its shape takes its place, "
+# What stands in brackets is of JAX: the program may be of another framework.
 _OTHER_OUTPUT = (
-    "; on several devices without out_shardings XLA may place another output of as many bytes there, with a copy"
+    "; on several devices XLA may place another output of as many bytes there, with a copy (in JAX without "
+    "out_shardings)"
 )
-_OUTPUTS_TAKEN = "left: arguments before it take the {} of its shape; JAX "
-_IGNORED = "ignores this donation, with a warning: leave it out"
-_MAY_TAKE = "may take one of as many elements from 0.8 on, which is not computed here"
+_OUTPUTS_TAKEN = "left: arguments before it take the {} of its shape; "
+_IGNORED = "leave this donation out (JAX ignores it, with a warning)"
+_MAY_TAKE = "one of as many elements is not computed here (JAX may take it from 0.8 on)"
 _NO_OUTPUT = (
-    "of its shape that could take its place; JAX takes one of as many elements from 0.8 on, which is not computed here"
+    "of its shape that could take its place; one of as many elements is not computed here (JAX takes it from 0.8 on)"
 )
 _REMOVED = "it is gone, perhaps with what was computed for it alone; its operands may live on in its place"
 _RESCHEDULE = "in any order of the instructions, the operands and results of each are alive at the same moment"
