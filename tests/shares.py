@@ -13,7 +13,6 @@ FLOWS = "tests/flows/"
 REPORTS = "tests/report/"
 LAKES = "tests/warehouse/lake/"
 STACK = f"{FLOWS}test_oncall.py"  # has a server of its own
-DEMO = "tests/system/test_docker.py"  # asks for the server of the flows
 # Each takes ten seconds and more, the longest first; a folder stands for its files.
 LONGEST = (
     FLOWS,
@@ -51,7 +50,7 @@ def share_of(nodeid: str) -> str:
     for folder in (REPORTS, LAKES):
         if file.startswith(folder):
             return folder
-    return FLOWS if file == DEMO or (file.startswith(FLOWS) and file != STACK) else file
+    return FLOWS if file.startswith(FLOWS) and file != STACK else file
 
 
 def _place(nodeid: str) -> int:

@@ -1,7 +1,6 @@
-"""docker/ without a Docker engine: every path and command in it exists, and what the demo does in a container works."""
+"""docker/ without a Docker engine: every path and command in it exists; what its demo does: tests/flows/test_demo.py"""
 
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -11,7 +10,6 @@ from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from tests.command_line import call
@@ -29,11 +27,8 @@ from tests.system.image import (
     is_ignored,
     let_through,
     mounts,
-    put_context,
     service_environment,
 )
-
-pytest_plugins = ["tests.flows.prefect_server"]
 
 PROGRAMS = Path(sys.executable).parent
 
@@ -282,60 +277,3 @@ def test_the_demo_service_does_what_make_demo_does():
         recipe = recipe.replace(ours, theirs)
     expected = [line.strip() for line in recipe.splitlines() if not line.startswith("\t@")]
     assert expected == SERVICES["demo"]["command"][0].splitlines()
-
-
-def test_the_demo_runs_from_what_docker_gets(prefect_server, tmp_path):
-    """From a copy of the build context alone the demo ingests the fleet, writes the page, and leaves /app as it is."""
-    app = tmp_path / "app"
-    put_context(app)
-    (tmp_path / "warehouse").mkdir()
-    (tmp_path / "reports").mkdir()
-
-    def files() -> list[Path]:
-        return sorted(path for path in app.rglob("*") if "__pycache__" not in path.parts)
-
-    before = files()
-
-    def placed(text: str) -> str:
-        return re.sub(r"(?<![\w/])/(app|warehouse|reports|tmp)/", rf"{tmp_path}/\1/", text)
-
-    service = SERVICES["demo"]
-    done = subprocess.run(
-        [*service["entrypoint"], *map(placed, service["command"])],
-        cwd=app,
-        env={
-            **prefect_server.environment,
-            **{name: placed(value) for name, value in image_environment().items()},
-            "PATH": f"{PROGRAMS}:{os.environ['PATH']}",
-            "PYTHONPATH": str(app),
-        },
-        capture_output=True,
-        text=True,
-    )
-    assert 0 == done.returncode, done.stderr
-    page = (tmp_path / "reports" / "fleet.html").read_text()
-    with duckdb.connect(str(tmp_path / "warehouse" / "demo.duckdb"), read_only=True) as con:
-        roots = con.execute("SELECT run_name, root FROM raw.runs ORDER BY run_name").fetchall()
-    runs = sorted(path.parent for path in (app / "examples" / "fleet").glob("*/run.json"))
-    assert [(run.name, str(run)) for run in runs] == roots
-    assert [] == [run.name for run in runs if run.name not in page]
-    assert before == files()
-
-
-@pytest.mark.soak
-def test_the_lock_of_the_image_is_enough(prefect_server, tmp_path):
-    """In a virtual environment with the image's packages alone, the demo's ingest and its page work."""
-    uv, python = PROGRAMS / "uv", tmp_path / "venv" / "bin" / "python"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
-    install = [uv, "pip", "install", "--quiet", "--python", python]
-    subprocess.run([*install, "--require-hashes", "-r", DOCKER / "requirements.lock"], check=True)
-    subprocess.run([*install, "--no-deps", "--no-build-isolation", "--offline", "--editable", ROOT], check=True)
-    own = {name: value for name, value in prefect_server.environment.items() if name != "PYTHONPATH"}
-    warehouse = tmp_path / "w.duckdb"
-    for words in (
-        [python, "-m", "flows.ingest", ROOT / "examples/fleet/seeds", "--warehouse", warehouse],
-        [python.with_name("bufferhouse"), "report", "fleet", "--warehouse", warehouse, "--html", tmp_path / "f.html"],
-    ):
-        done = subprocess.run(words, cwd=tmp_path, env=own, capture_output=True, text=True)
-        assert 0 == done.returncode, done.stderr
-    assert (tmp_path / "f.html").is_file()
