@@ -255,40 +255,54 @@ def test_pinned_memory_of_the_host_takes_nothing_of_the_device(tmp_path: Path):
     assert ({}, [], []) == (found["parts"], found["values"], found["advice"])
 
 
-@pytest.mark.parametrize(
-    ("in_use", "block", "expected"),
-    [
-        (2000, 0, "Of 2.9 KiB that its allocator may take, 2.0 KiB were in use."),
-        (1900, 700, "Of 2.9 KiB that its allocator may take, 1.9 KiB were in use; the largest free block was 700 B. "
-         "The rest would be enough: it was in pieces, or other processes had it."),
-    ],
-)  # fmt: skip
-def test_what_the_allocator_of_a_gpu_had_is_told(tmp_path: Path, in_use: int, block: int, expected: str):
-    """From the log alone or from a run of the warehouse, where `verify` proves it; the dump is the one it was."""
+def allocator_said(in_use: int, block: int, limit: int = 3000) -> str:
+    """What the allocator of a GPU says of its 1 KiB that does not fit."""
+    return (
+        "Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.0KiB (rounded to 1024)requested by op \n"
+        f"Limit:            {limit:>20}\nInUse:            {in_use:>20}\nMaxInUse:         {2900:>20}\n"
+        f"NumAllocs:        {9:>20}\nLargestFreeBlock: {block:>20}\n\nRESOURCE_EXHAUSTED: Out of memory while trying "
+        "to allocate 1.0KiB with allocator GPU_0_bfc on device 0. [executable_name='jit_f']\n"
+    )
+
+
+ALLOCATOR_OF_2000 = "Of 2.9 KiB that its allocator may take, 2.0 KiB were in use."
+ALLOCATOR_OF_1900 = (
+    "Of 2.9 KiB that its allocator may take, 1.9 KiB were in use; the largest free block was 700 B. "
+    "The rest would be enough: it was in pieces, or other processes had it."
+)
+
+
+def test_what_the_allocator_of_a_gpu_had_is_told(tmp_path: Path):
+    """From the log with its dump or from a run of the warehouse, where `verify` proves it; the dump is the one it was."""
     run = tmp_path / "night"
     run.mkdir()
     dump = run / "module_0001.jit_f.sm_9.0_gpu_after_optimizations-buffer-assignment.txt"
     dump.write_bytes(dump_text([Slot(0, 2, 0, 1024, 0)], [", preallocated-temp"]))
-    said = (
-        "Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.0KiB (rounded to 1024)requested by op \n"
-        f"Limit:            {3000:>20}\nInUse:            {in_use:>20}\nMaxInUse:         {2900:>20}\n"
-        f"NumAllocs:        {9:>20}\nLargestFreeBlock: {block:>20}\n\nRESOURCE_EXHAUSTED: Out of memory while trying "
-        "to allocate 1.0KiB with allocator GPU_0_bfc on device 0. [executable_name='jit_f']\n"
-    )
-    (run / "train.log").write_text(said)
+    (run / "train.log").write_text(allocator_said(1900, 700))
     text = call("oom", run).out
     flat = " ".join(text.split())
-    assert (True, True) == ("jit_f: 1.0KiB do not fit into device memory." in flat, f"{expected} dump: " in flat)
+    told = ("jit_f: 1.0KiB do not fit into device memory." in flat, f"{ALLOCATOR_OF_1900} dump: " in flat)
+    assert (True, True) == told
     warehouse = tmp_path / "warehouse.duckdb"
     call("ingest", run, "--warehouse", warehouse)
     assert text == call("oom", "night", "--warehouse", warehouse).out
     assert 0 == call("verify", "--warehouse", warehouse).code
     [row] = rows(warehouse, "SELECT dialect, module_name, rank_count, capacity_bytes, over_bytes FROM marts.oom_v1")
     assert ("G2", "jit_f", 0, None, None) == row
-    (run / "train.log").write_text(said.replace("1024", "4194304").replace("1.0KiB", "4.00MiB"))
-    assert "The allocation alone is larger." in " ".join(call("oom", run).out.split())
-    (run / "train.log").write_text(said.replace(f"{3000:>20}", f"{0:>20}"))
-    unlimited = " ".join(call("oom", run).out.split())
+
+
+def test_the_limit_of_the_allocator_of_a_gpu_says_whether_the_rest_was_enough(tmp_path: Path):
+    """Without a free block of its own, of an allocation that is larger than all of it, and without any limit."""
+    path = tmp_path / "train.log"
+
+    def told(said: str) -> str:
+        path.write_text(said)
+        return " ".join(call("oom", path).out.split())
+
+    said = allocator_said(2000, 0)
+    assert ALLOCATOR_OF_2000 in told(said)
+    assert "The allocation alone is larger." in told(said.replace("1024", "4194304").replace("1.0KiB", "4.00MiB"))
+    unlimited = told(allocator_said(2000, 0, limit=0))
     assert "In its allocator, " in unlimited
     assert [False, False] == [words in unlimited for words in ("The allocation alone", "allocator_limit")]
 
@@ -535,14 +549,20 @@ def test_a_dump_that_was_refused_is_there(tmp_path):
     assert "::error title=bufferhouse oom::1 path of dumps could not be read" == told[-1]
 
 
-def test_dumps_are_taken_from_a_run_of_the_warehouse(tmp_path):
+@pytest.fixture(scope="module")
+def two_failures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse with the runs `kv` and `xent` of libtpu 0.0.33. To be read, never written."""
+    warehouse = tmp_path_factory.mktemp("failures") / "warehouse.duckdb"
+    call("ingest", *(log(f"libtpu-0.0.33/{name}").parent for name in ("kv", "xent")), "--warehouse", warehouse)
+    return warehouse
+
+
+def test_dumps_are_taken_from_a_run_of_the_warehouse(two_failures: Path):
     """--run instead of a directory; both together are refused."""
     name = "libtpu-0.0.33/kv"
-    warehouse = tmp_path / "warehouse.duckdb"
-    call("ingest", log(name).parent, "--run", "night", "--warehouse", warehouse)
-    said = call("oom", log(name), "--run", "night", "--warehouse", warehouse, "--format", "json")
+    said = call("oom", log(name), "--run", "kv", "--warehouse", two_failures, "--format", "json")
     assert [True] == [one["dump"] is not None for one in json.loads(said.out)["findings"] if one["is_failure"]]
-    assert 2 == call("oom", log(name), log(name).parent, "--run", "night", "--warehouse", warehouse).code
+    assert 2 == call("oom", log(name), log(name).parent, "--run", "kv", "--warehouse", two_failures).code
 
 
 def test_an_archive_of_dumps(tmp_path):
@@ -566,10 +586,9 @@ def test_an_archive_holds_logs_as_well(tmp_path, ending: str):
     assert finding["dump"].startswith(f"{made}!libtpu-0.0.33/kv/module_0001.")
 
 
-def test_a_run_of_the_warehouse_is_enough(tmp_path):
+def test_a_run_of_the_warehouse_is_enough(two_failures: Path):
     """`oom RUN`: the messages that were ingested with it say what its log says; a word that is neither is refused."""
-    name, warehouse = "libtpu-0.0.33/xent", tmp_path / "warehouse.duckdb"
-    call("ingest", log(name).parent, "--warehouse", warehouse)
+    name, warehouse = "libtpu-0.0.33/xent", two_failures
     of_log = json.loads(call("oom", log(name).parent, "--format", "json").out)
     of_run = call("oom", "xent", "--warehouse", warehouse, "--format", "json")
     assert (1, of_log["findings"]) == (of_run.code, json.loads(of_run.out)["findings"])
