@@ -30,6 +30,7 @@ from flows.maintain import maintain
 from flows.site import site
 from tests.flows.clock import artifacts, figures, until
 from tests.flows.deployment import run_deployed
+from tests.ingests import write_dumps
 from tests.oom.specimens import FOLDER
 from tests.warehouses import published_path
 
@@ -55,23 +56,42 @@ def five_dumps(seeds_warehouse, tmp_path):
     return Path(shutil.copy(seeds_warehouse, tmp_path / "five.duckdb"))
 
 
-def test_maintenance_prunes_compacts_proves_and_publishes(prefect_server, own_warehouse):
+@pytest.fixture(scope="module")
+def nights_warehouse(tmp_path_factory):
+    """A warehouse of four nights on the CPU and one before on a TPU, each of two dumps. To be copied, never written."""
+    folder = tmp_path_factory.mktemp("nights")
+    for day, name in enumerate(("tpu", "n1", "n2", "n3", "n4")):
+        for dump in write_dumps(folder / name, [2 * day, 2 * day + 1]):
+            if name == "tpu":
+                dump.rename(dump.with_name(dump.name.replace("cpu_after", "cl_853872983.after")))
+        (folder / name / "run.json").write_text(f'{{"started_at": "2026-01-0{day + 1}T00:00:00Z"}}')
+    assert 0 == run_ingest([str(folder / name) for name in ("tpu", "n1", "n2", "n3", "n4")], folder / "w").exit_code
+    return folder / "w"
+
+
+@pytest.fixture
+def nights(nights_warehouse, tmp_path):
+    """A copy of it that the test may change."""
+    return Path(shutil.copy(nights_warehouse, tmp_path / "nights.duckdb"))
+
+
+def test_maintenance_prunes_compacts_proves_and_publishes(prefect_server, nights):
     """By the configuration or by parameters; the summary has the numbers of the warehouse."""
-    runs = [name for (name,) in query(own_warehouse, "SELECT run_name FROM staging.runs ORDER BY started_at DESC")]
-    ((before,),) = query(own_warehouse, "SELECT COUNT(*) FROM raw.dumps")
-    state = maintain(warehouse=str(own_warehouse), settings=["retention.keep_runs=3"], return_state=True)
+    ((before,),) = query(nights, "SELECT COUNT(*) FROM raw.dumps")
+    state = maintain(warehouse=str(nights), settings=["retention.keep_runs=2"], return_state=True)
     assert "COMPLETED" == state.type.value
-    ((after,),) = query(own_warehouse, "SELECT COUNT(*) FROM raw.dumps")
+    ((after,),) = query(nights, "SELECT COUNT(*) FROM raw.dumps")
     said = figures(artifacts(state)["maintain-summary"])
     expected = {
-        "runs removed": len(runs) - 6,  # three of the CPU, two of the TPU and the seeds stay
-        "dumps removed": before - after, "dumps proved": min(after, 100),
-        "dumps with faults": 0, "published": published_path(own_warehouse),
+        "runs removed": 2,  # two of the CPU and that of the TPU stay
+        "dumps removed": before - after, "dumps proved": after,
+        "dumps with faults": 0, "published": published_path(nights),
     }  # fmt: skip
     assert {name: str(value) for name, value in expected.items()} == {name: said[name] for name in expected}
-    assert [(6, after)] == query(
-        published_path(own_warehouse), "SELECT (SELECT COUNT(*) FROM raw.runs), COUNT(*) FROM raw.dumps"
+    assert [(3, after)] == query(
+        published_path(nights), "SELECT (SELECT COUNT(*) FROM raw.runs), COUNT(*) FROM raw.dumps"
     )
+    assert ["n3", "n4", "tpu"] == [name for (name,) in query(nights, "SELECT run_name FROM raw.runs ORDER BY ALL")]
 
 
 def test_what_does_not_prove_itself_is_not_published(prefect_server, five_dumps):
@@ -153,32 +173,32 @@ def test_a_regression_is_an_event(prefect_server):
     assert {**expected, "regressions": [grown]} == told
 
 
-def test_a_backfill_builds_again_what_one_run_brought(prefect_server, own_warehouse):
+def test_a_backfill_builds_again_what_one_run_brought(prefect_server, nights):
     """The rows of the incremental models of its dumps, and of no other, come back as they were."""
-    run = "SELECT dump_id FROM raw.observations JOIN raw.runs USING (run_id) WHERE run_name = 'jaxlib-0.10.0'"
+    run = "SELECT dump_id FROM raw.observations JOIN raw.runs USING (run_id) WHERE run_name = 'n4'"
     rows = "SELECT * FROM intermediate.peaks ORDER BY ALL"
-    ((others,),) = query(own_warehouse, f"SELECT COUNT(*) FROM intermediate.peaks WHERE dump_id NOT IN ({run})")
-    expected = query(own_warehouse, rows)
-    ((count,),) = query(own_warehouse, f"SELECT COUNT(DISTINCT dump_id) FROM ({run})")
-    query(own_warehouse, "DELETE FROM intermediate.peaks")
-    call = {"work": "rebuild", "warehouse": str(own_warehouse), "publish_copy": False, "return_state": True}
-    state = backfill(runs=["jaxlib-0.10.0"], **call)
+    ((others,),) = query(nights, f"SELECT COUNT(*) FROM intermediate.peaks WHERE dump_id NOT IN ({run})")
+    expected = query(nights, rows)
+    ((count,),) = query(nights, f"SELECT COUNT(DISTINCT dump_id) FROM ({run})")
+    query(nights, "DELETE FROM intermediate.peaks")
+    call = {"work": "rebuild", "warehouse": str(nights), "publish_copy": False, "return_state": True}
+    state = backfill(runs=["n4"], **call)
     assert f"{count} dumps: rebuild" == state.message
-    assert [(len(expected) - others,)] == query(own_warehouse, "SELECT COUNT(*) FROM intermediate.peaks")
+    assert [(len(expected) - others,)] == query(nights, "SELECT COUNT(*) FROM intermediate.peaks")
     backfill(**call)
-    assert expected == query(own_warehouse, rows)
+    assert expected == query(nights, rows)
 
 
-def test_a_backfill_parses_again_by_date(prefect_server, own_warehouse):
+def test_a_backfill_parses_again_by_date(prefect_server, nights):
     """Only dumps of runs that started in that time; what this parser has parsed only when every one is asked for."""
-    ((newest,),) = query(own_warehouse, "SELECT MAX(started_at) FROM raw.runs")
+    ((newest,),) = query(nights, "SELECT MAX(started_at) FROM raw.runs")
     ((count,),) = query(
-        own_warehouse,
+        nights,
         "SELECT COUNT(DISTINCT dump_id) FROM raw.observations JOIN raw.runs USING (run_id)"
         " WHERE started_at = (SELECT MAX(started_at) FROM raw.runs)",
     )
-    values = query(own_warehouse, "SELECT * FROM raw.hlo_values ORDER BY dump_id, value_id")
-    call = {"since": newest, "warehouse": str(own_warehouse), "publish_copy": False, "return_state": True}
+    values = query(nights, "SELECT * FROM raw.hlo_values ORDER BY dump_id, value_id")
+    call = {"since": newest, "warehouse": str(nights), "publish_copy": False, "return_state": True}
     parsed = "no dump that was chosen was parsed by another version, and only `every` parses the others again"
     assert f"0 dumps: reparse; {parsed}" == backfill(**call).message
     state = backfill(every=True, **call)
@@ -188,7 +208,7 @@ def test_a_backfill_parses_again_by_date(prefect_server, own_warehouse):
     assert none == backfill(every=True, **{**call, "since": newest + timedelta(days=1)}).message
     long_ago = {**call, "since": None, "until": datetime(1970, 1, 1, tzinfo=UTC)}
     assert none == backfill(every=True, **long_ago).message
-    assert len(values) == query(own_warehouse, "SELECT COUNT(*) FROM raw.hlo_values")[0][0]
+    assert len(values) == query(nights, "SELECT COUNT(*) FROM raw.hlo_values")[0][0]
 
 
 @pytest.fixture(scope="module")

@@ -273,7 +273,7 @@ ALLOCATOR_OF_1900 = (
 
 
 def test_what_the_allocator_of_a_gpu_had_is_told(tmp_path: Path):
-    """From the log with its dump or from a run of the warehouse, where `verify` proves it; the dump is the one it was."""
+    """From a log with its dump or a run of the warehouse, where `verify` proves it; the dump is the one it was."""
     run = tmp_path / "night"
     run.mkdir()
     dump = run / "module_0001.jit_f.sm_9.0_gpu_after_optimizations-buffer-assignment.txt"
