@@ -13,7 +13,7 @@ from bufferhouse.messages.rows import faults as message_faults
 from bufferhouse.models.checks import run_checks
 from bufferhouse.redaction import printable
 from bufferhouse.report.flow_summary import bullets, figures
-from bufferhouse.warehouse import retention, verify, verify_models
+from bufferhouse.warehouse import retention, verify, verify_models, verify_rejects
 from bufferhouse.warehouse.warehouse import Compacted
 from flows import callers, events
 from flows.steps import Held, Progress, ended_by, leave_summary, publish, step, writing
@@ -37,12 +37,12 @@ def compact(writer: Held, keep_seconds: float) -> Held:
 
 @step(name="verify")
 def prove(writer: Held, sample: int) -> Held:
-    """Prove some dumps, chosen at random, all messages of logs and all views; return the dumps, and all faults."""
+    """Prove some dumps, chosen at random, all rejects, messages of logs and views; return the dumps, and all faults."""
     con = writer.value.con
     ids = verify.chosen_dumps(con, sample=sample)
     faults = verify.verify(con, ids)
     faults += verify_models.model_faults(writer.value, ids, faults)
-    return Held((ids, faults, message_faults(con), verify_models.view_faults(con)))
+    return Held((ids, faults, verify_rejects.faults(con), message_faults(con), verify_models.view_faults(con)))
 
 
 @step(name="check")
@@ -65,8 +65,8 @@ def maintain(
 ) -> State:
     """Remove old runs, compact the warehouse, prove a sample of it, run all checks, and publish it.
 
-    Fails, and publishes nothing, if a dump or a message of a log cannot be proved, a view is not as it was built, or a
-    check of severity error finds offenders. The artifact `maintain-summary` says what was done.
+    Fails, and publishes nothing, if a dump, a reject or a message of a log cannot be proved, a view is not as it was
+    built, or a check of severity error finds offenders. The artifact `maintain-summary` says what was done.
 
     Args:
         warehouse: The warehouse, file or lake; else as configured, else $BUFFERHOUSE_WAREHOUSE, else warehouse.duckdb.
@@ -98,14 +98,15 @@ def maintain(
             else:
                 compacted = Compacted(size := opened.size(), size)
             progress.reach(2, 4)
-            proved, faults, of_messages, of_views = prove(writer, verify_sample or keep["verify_sample"]).value
+            proven = prove(writer, verify_sample or keep["verify_sample"]).value
+            proved, faults, of_rejects, of_messages, of_views = proven
             faulty = {fault.dump_id for fault in faults}  # one dump may have several
             progress.reach(3, 4)
             results = check(writer).value
             events.tell_checks(conf, results)
             failed = [one for one in results if one.offender_count and one.severity == "error"]
             should_publish = conf["warehouse"]["publish"] if publish_copy is None else publish_copy
-            is_sound = not (faulty or of_messages or of_views or failed)
+            is_sound = not (faulty or of_rejects or of_messages or of_views or failed)
             published = publish(writer.value) if should_publish and is_sound else "no"
     except Exception as error:
         return ended_by(error)
@@ -121,6 +122,7 @@ def maintain(
         "dumps that were stored twice": compacted.mended_count,
         "dumps proved": len({*proved} - faulty),
         "dumps with faults": len(faulty),
+        "rejects with faults": len(of_rejects),
         "messages with faults": len(of_messages),
         "views with faults": len(of_views),
         "checks failed": len(failed),
@@ -128,15 +130,16 @@ def maintain(
         "seconds": f"{time.monotonic() - started:.1f}",
     }
     not_proved = [f"dump {fault.dump_id}: {fault.what}" for fault in faults]
-    not_proved += map(printable, [*of_messages, *of_views])
+    not_proved += map(printable, [*of_rejects, *of_messages, *of_views])
     offending = [
         f"{one.name}: {counted(one.offender_count, 'offender')}, {printable(one.first or '')}" for one in failed
     ]
     parts = [figures(rows), *bullets("Removed", pruned.runs), *bullets("Not proved", not_proved)]
     parts += bullets("Checks failed", offending)
     leave_summary("maintain-summary", "\n\n".join(parts), "What the maintenance did.")
-    if faulty or of_messages or of_views:
+    if faulty or of_rejects or of_messages or of_views:
         said = [counted(len(faulty), "dump")] if faulty else []
+        said += [counted(len(of_rejects), "reject")] if of_rejects else []
         said += [f"{counted(len(of_messages), 'message')} of logs"] if of_messages else []
         said += [counted(len(of_views), "view")] if of_views else []
         return Failed(message=f"{', '.join(said)} not proved; nothing was published")

@@ -342,9 +342,9 @@ def verify(
 ) -> None:
     """Prove that nothing was lost: render every dump from its rows, compare the hashes, and derive every row again.
 
-    The rows of stored models are computed again, views are compared with those that were built, and messages about
-    programs that did not fit are derived again from their texts. Exit 1 if something cannot be proved, 2 if the run of
-    --run has no dumps.
+    The rows of stored models are computed again, views are compared with those that were built, messages about
+    programs that did not fit are derived again from their texts, and the bytes of rejects are hashed again. Exit 1 if
+    something cannot be proved, 2 if the run of --run has no dumps.
 
     Example: bufferhouse verify --sample 1000
     """
@@ -352,11 +352,12 @@ def verify(
     from bufferhouse.query.hints import why_empty
     from bufferhouse.warehouse.verify import chosen_dumps
     from bufferhouse.warehouse.verify_models import view_faults
+    from bufferhouse.warehouse.verify_rejects import faults as reject_faults
 
     with reader(warehouse_path(warehouse, must_exist=True), wait) as opened:
         ids = chosen_dumps(opened.con, sample=sample, run=run)
         faults = proved(opened, ids)
-        others = [*message_faults(opened.con), *view_faults(opened.con)]
+        others = [*reject_faults(opened.con), *message_faults(opened.con), *view_faults(opened.con)]
         why = "" if ids else why_empty(opened.con)
     for fault in faults:
         say(f"dump {fault.dump_id}: {printable(fault.what)}")

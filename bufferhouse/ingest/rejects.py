@@ -1,17 +1,14 @@
 """Rejects: list them, show them, try them again with the current parser."""
 
-import io
-import tarfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import duckdb
-import zstandard
 
 from bufferhouse.dump.identity import content_of, file_of, read_file_name
 from bufferhouse.engine.sql import execute
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, WarehouseError
 from bufferhouse.ingest.pipeline import parse_batch
 from bufferhouse.ingest.read import Limits, ReadBatch
 from bufferhouse.messages.rows import ROLE
@@ -22,6 +19,7 @@ from bufferhouse.version import __version__
 from bufferhouse.warehouse.load import load
 from bufferhouse.warehouse.retention import days_ago
 from bufferhouse.warehouse.run_names import find
+from bufferhouse.warehouse.verify_rejects import unpacked
 from bufferhouse.warehouse.warehouse import Warehouse
 
 COLUMNS = ("reject_id", "run_name", "relative_path", "rule", "line_number", "column_number", "expected", "found",
@@ -86,21 +84,12 @@ def content(con: duckdb.DuckDBPyConnection, reject_id: int) -> dict[str, bytes]:
 
     Raises:
         UsageError: there is no such reject.
+        WarehouseError: its bytes are not those that were refused.
     """
     row = execute(con, "SELECT content, sha256, role FROM raw.rejects WHERE reject_id = $id", id=reject_id).fetchone()
     if row is None:
         raise UsageError(f"there is no reject {reject_id}; see: bufferhouse rejects ls --all")
     return unpacked(*row)
-
-
-def unpacked(packed: bytes, sha256: str, role: str) -> dict[str, bytes]:
-    """Return the files of a refused dump by role; the hash tells one file, a text or a proto, from a tar of several."""
-    data = zstandard.ZstdDecompressor().decompressobj().decompress(packed)
-    single = {"proto" if role == "proto" else "combined": data}
-    if content_of(single).sha256 == sha256:
-        return single
-    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-        return {member.name: archive.extractfile(member).read() for member in archive}
 
 
 def explained(con: duckdb.DuckDBPyConnection, reject_id: int, files: Mapping[str, bytes]) -> str:
@@ -191,7 +180,10 @@ def _sighting(con: duckdb.DuckDBPyConnection, reject_id: int) -> Sighting | str:
     ).fetchone()
     if role == ROLE:
         return "it is a line of a log: an ingest of the log by a newer bufferhouse reads it again"
-    files = unpacked(*kept, role)
+    try:
+        files = unpacked(*kept, role)
+    except WarehouseError as error:
+        return str(error)
     if rule == "compression":
         if role not in ("combined", "proto"):
             return f"only its {role} file was kept, which is damaged; repair it and ingest it again"

@@ -215,6 +215,30 @@ def test_a_split_dump_keeps_its_files(warehouse, tmp_path, fleet):
         assert path.read_bytes() == (tmp_path / f"copy.{role}").read_bytes()
 
 
+def test_bytes_of_a_reject_that_changed_are_told(warehouse, tmp_path, fleet):
+    """No statement about dumps is one about rejects: verify names them, show ends with it, a replay goes on."""
+    split_dump(fleet, tmp_path / "split")
+    for number, path in enumerate(write_dumps(tmp_path / "run", [1, 2])):
+        path.write_text(f"damaged {number}")
+    ingest(warehouse, tmp_path / "split")
+    ingest(warehouse, tmp_path / "run")
+    assert 0 == call("verify", "--warehouse", warehouse).code
+    with duckdb.connect(str(warehouse)) as con:
+        con.execute(
+            "UPDATE raw.rejects SET content = CASE reject_id WHEN 1 THEN content[:99] ELSE"
+            " (SELECT content FROM raw.rejects WHERE reject_id = 3) END WHERE reject_id < 3"
+        )
+    changed = "the bytes that are kept of it are not those that were refused: ingest its file again"
+    outcome = call("verify", "--warehouse", warehouse)
+    named = [line.partition(" of ")[0] for line in outcome.err.splitlines() if line.endswith(changed)]
+    assert (1, ["reject 1", "reject 2"]) == (outcome.code, named)
+    outcome = call("rejects", "show", 1, "--warehouse", warehouse)
+    assert (2, f"bufferhouse: {changed}\n") == (outcome.code, outcome.err)
+    outcome = call("rejects", "replay", "--all", "--warehouse", warehouse)
+    assert [f"reject {number}: {changed}" for number in (1, 2)] == outcome.out.splitlines()[:2]
+    assert outcome.out.endswith("0 loaded, 3 still refused\n")
+
+
 def test_a_split_dump_is_replayed(warehouse, tmp_path, fleet):
     """From the three files that were kept, whatever is at its place now."""
     parts = split_dump(fleet, tmp_path / "run")
