@@ -18,9 +18,9 @@ def in_memory(
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Yield a connection to a warehouse in memory that holds the dumps of `sources`.
 
-    Refused dumps are reported on standard error and are in raw.rejects, as in any warehouse; skipped archives and
-    sources without a dump are named, too. Files, folders and archives that could not be opened have no row: `unread`
-    gets a line for each, with the reason.
+    Refused dumps are reported on standard error and are in raw.rejects, as in any warehouse; skipped archives,
+    files without their dump and sources without a dump are named, too. Files, folders and archives that could not be
+    opened have no row: `unread` gets a line for each, with the reason.
 
     Raises:
         UsageError, SourceUnavailable: a source cannot be read.
@@ -32,7 +32,7 @@ def in_memory(
         refused = [*summary.reject_lines, *summary.unreadable, *summary.head_faults, *summary.log_notes]
         if unread is not None:
             unread += summary.unreadable
-        for line in [*refused, *summary.archive_lines()]:
+        for line in [*refused, *summary.orphan_lines(), *summary.archive_lines()]:
             print(f"bufferhouse: {printable(line)}", file=sys.stderr)
         if not summary.seen:
             # A sum over nothing has a row, and looks like an answer about the dumps.

@@ -92,6 +92,7 @@ def ingest(
         with _fault_of(summary):
             found = run(f"discover {source.name}", look, source, listings)
             summary.archives = found.discovery.archives
+            summary.orphans = [] if source.is_configured else sorted(found.discovery.orphans)
             # A log alone is of the run that the call names.
             if source.may_be_empty or found.discovery.dumps or (source.run_name and found.discovery.logs):
                 seen.append((source, found))
@@ -300,7 +301,7 @@ def plan(source: Source, warehouse: AbstractContextManager[Warehouse], *, rehash
         UsageError, SourceUnavailable: the source cannot be looked at.
     """
     discovery, summary = look(source).discovery, Summary()
-    summary.archives = discovery.archives
+    summary.archives, summary.orphans = discovery.archives, sorted(discovery.orphans)
     if not (source.may_be_empty or discovery.dumps):
         summary.note_nothing(discovery)
         return summary

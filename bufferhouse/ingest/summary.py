@@ -4,7 +4,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from bufferhouse.dump.identity import SUFFIXES as PARTS
 from bufferhouse.dump.identity import ending_of, file_of
+from bufferhouse.errors import counted
 from bufferhouse.ingest.logs import LoadedLogs
 from bufferhouse.redaction import printable
 from bufferhouse.sources.compression import SUFFIXES, is_unread, plain_name
@@ -13,7 +15,7 @@ from bufferhouse.sources.discover import Discovery
 from bufferhouse.warehouse.load import Loaded
 
 _NAMES_OF_RUNS = ("runs", "undescribed")
-_ONLY_IF_ANY = ("other_facts", "other_endings", "unread_keys", "ahead", "allocations_alone")
+_ONLY_IF_ANY = ("other_facts", "other_endings", "unread_keys", "ahead", "orphans", "allocations_alone")
 
 
 @dataclass(slots=True)
@@ -24,6 +26,7 @@ class Summary:
     what is left for a later pass, and why; `waiting_dumps` counts the dumps among that, and `late` the dumps that came
     after their run was complete. A `fault` says why a source could not be listed, or not completely; `error` is the
     exception. `archives` are archives beside dumps, which were not opened, and dumps in a compression that is not read.
+    `orphans` are files of dumps whose first file is missing; in a configured pass they are `waiting` instead.
 
     Of runs: `other_names` has the name that their run.json gives, if the warehouse has another one; `other_facts` has
     facts that the call or the run.json gives and the warehouse contradicts; `ahead` has new runs that start in the
@@ -71,6 +74,7 @@ class Summary:
     run_files_below: dict[str, tuple[str, str]] = field(default_factory=dict)
     unread_keys: dict[str, list[str]] = field(default_factory=dict)
     ahead: dict[str, str] = field(default_factory=dict)
+    orphans: list[str] = field(default_factory=list)
     other_names: dict[str, str] = field(default_factory=dict)
     other_facts: dict[str, dict[str, str]] = field(default_factory=dict)
     other_endings: Counter[str] = field(default_factory=Counter)
@@ -86,9 +90,10 @@ class Summary:
         """Note that no dump was found, and what was."""
         # Logs are read beside dumps alone: here they are files like others.
         logs = [ending_of(plain_name(log.entry.path)) for log in discovery.logs]
+        parts = [ending_of(plain_name(path)) for path in discovery.orphans]
         self.ignored = discovery.ignored_count + len(logs)
         self.unreadable += discovery.refused
-        self.endings = dict((discovery.endings + Counter(logs)).most_common())
+        self.endings = dict((discovery.endings + Counter([*logs, *parts])).most_common())
 
     def leave_out(self, unreadable: Sequence[str]) -> None:
         """Note dumps that were seen and could not be read, each with the reason."""
@@ -147,6 +152,15 @@ class Summary:
     def exit_code(self) -> int:
         """1 when something was refused or could not be read, or no dump was found, else 0."""
         return 1 if self.rejected or self.refused_messages or self.unreadable or self.endings is not None else 0
+
+    def orphan_lines(self) -> list[str]:
+        """Return the line about files of dumps that are not there, as nothing else says that programs are missing."""
+        if not self.orphans:
+            return []
+        others = f" and {counted(len(self.orphans) - 1, 'other file')}" if len(self.orphans) > 1 else ""
+        return [
+            f"{printable(self.orphans[0])}{others}: not loaded, as …{PARTS['allocations']} of the same name is missing"
+        ]
 
     def archive_lines(self) -> list[str]:
         """Return a line for each kind of archive or compression that was skipped, and what to do about it."""

@@ -26,15 +26,16 @@ def lines(summary: Summary, *, plan: bool = False) -> list[str]:
 
 def _lines(summary: Summary, plan: bool) -> list[str]:
     unreadable = [f"unreadable: {line}" for line in summary.unreadable]
+    orphans = [f"warning: {line}" for line in summary.orphan_lines()]
     if summary.endings is not None:
-        return [_nothing(summary), *unreadable]
+        return [_nothing(summary), *orphans, *unreadable]
     again = [] if summary.reparsed is None else [f"{counted(summary.reparsed, 'dump')} parsed again"]
     if again and not summary.seen:
         return [*again, *unreadable]
     rejected = [f"rejected: {line}" for line in summary.reject_lines[:_SHOWN_REJECTS]]
     if len(summary.reject_lines) > _SHOWN_REJECTS:
         rejected.append(f"… and {counted(len(summary.reject_lines) - _SHOWN_REJECTS, 'more reject')}, in raw.rejects")
-    return [*again, *_done(summary, plan), *rejected, *unreadable, *_warnings(summary)]
+    return [*again, *_done(summary, plan), *rejected, *unreadable, *orphans, *_warnings(summary)]
 
 
 def _done(summary: Summary, plan: bool) -> Iterator[str]:

@@ -86,3 +86,20 @@ def test_a_file_of_a_dump_that_cannot_be_read_is_named(warehouse, tmp_path):
     (folder / f"{STEM}{RANGES}").symlink_to("gone")
     code, summary = ingest(warehouse, folder)
     assert (1, [f"{folder}/{STEM}{RANGES}: No such file or directory"]) == (code, summary["unreadable"])
+
+
+def test_files_whose_first_file_is_missing_are_told(warehouse, tmp_path):
+    """They are no dump: a copy that lost the first file of a program has one program less, and two other files."""
+    part_of(tmp_path / "whole", "none")
+    part_of(tmp_path / "cut", "-buffer-assignment.txt")
+    values, ranges = (str(tmp_path / "cut" / f"{STEM}{part}") for part in (VALUES, RANGES))
+    said = f"{values} and 1 other file: not loaded, as …-buffer-assignment.txt of the same name is missing\n"
+    outcome = call("ingest", tmp_path / "cut", "--warehouse", warehouse)
+    assert (1, True) == (outcome.code, f"warning: {said}" in outcome.out)
+    assert "seen: 2 .txt. XLA" in outcome.out
+    for words in (["--plan"], []):
+        outcome = call("ingest", tmp_path, "--warehouse", warehouse, *words)
+        assert (0, True) == (outcome.code, f"warning: {said}" in outcome.out)
+    assert [values, ranges] == ingest(warehouse, tmp_path)[1]["orphans"]
+    assert f"bufferhouse: {said}" in call("query", "SELECT 1", "--from", tmp_path).err
+    assert "orphans" not in ingest(warehouse, tmp_path / "whole")[1]
