@@ -86,12 +86,16 @@ def check(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_form
 
     Example: bufferhouse check --format json
     """
+    from bufferhouse.models.build import is_current
     from bufferhouse.models.checks import run_checks
+    from bufferhouse.paths import MODELS
     from bufferhouse.query.format import formatted
 
     check_format(output_format, "table", "json")
     with reading(warehouse_path(warehouse, must_exist=True), wait) as con:
         results = run_checks(con)
+        if not is_current(con, MODELS):
+            say("bufferhouse: these are the checks of another version; renew them with: bufferhouse build")
     columns = ("check", "severity", "offenders", "first")
     rows = [(r.name, r.severity, r.offender_count, r.first or "") for r in results]
     print(formatted(columns, rows, output_format))
