@@ -60,7 +60,7 @@ def whatif(
     """Show what edits of values would do to the peak and the arena, with schedule, fusions and layouts kept.
 
     Each edit is labeled exact, bound or estimate, and says why. The page has the map before and after. Exit 1 if
-    --fit finds no set of edits that fits.
+    --fit finds no set of edits that fits, or needs none for a program that did not fit where it was compiled.
 
     Example: bufferhouse whatif jit_cnn_train_step --edit shrink:wrapped_iota:s8
     """
@@ -94,7 +94,7 @@ def whatif(
         return change_page(change)
 
     deliver(change_text(change, output_format, exact=exact), change.subject.note, page, html, output_format)
-    if change.fit is not None and not change.fit.fits:
+    if change.fit is not None and not change.fits:
         raise typer.Exit(1)
 
 

@@ -248,3 +248,21 @@ def test_a_capacity_holds_all_memory_spaces_of_a_gpu(warehouse: Path, tmp_path: 
             assert (capacity, 0 if spaces else others, fits) == tuple(found[key] for key in keys)
             assert said.code == (not fits)
         assert (others > 0) == ("lie in the same memory and take 50 B of 110 B" in call(*words, "110B").out)
+
+
+@pytest.mark.parametrize(
+    ("name", "capacity", "is_refused"),
+    [
+        ("libtpu-0.0.52/code", "15.75GiB", True),  # its code does not fit beside its arguments
+        ("libtpu-0.0.52/code", "31GiB", False),
+        ("libtpu-0.0.33/pal", "15.75GiB", True),  # a kernel takes too much VMEM, which is in no dump
+    ],
+)
+def test_what_was_refused_is_not_said_to_fit(name: str, capacity: str, is_refused: bool):
+    """Its allocations do; a message of its run says that more was needed, of that much memory or of another."""
+    words = ("whatif", "jit_", "--from", CHECKOUT / "examples" / "oom" / name, "--fit", capacity)
+    said = call(*words, "--format", "json")
+    found = json.loads(said.out)["fit"]
+    assert (is_refused, is_refused, not is_refused) == (said.code, found["is_refused"], found["fits"])
+    text = " ".join(call(*words).out.split())
+    assert (is_refused, not is_refused) == ("Yet it did not fit where it was compiled" in text, " as it is." in text)

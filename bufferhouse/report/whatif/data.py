@@ -9,6 +9,7 @@ import duckdb
 from bufferhouse.compare.sizes import SizesOfDumps
 from bufferhouse.engine.sql import execute
 from bufferhouse.errors import UsageError, counted
+from bufferhouse.messages.figures import printed
 from bufferhouse.query.statements import Answer, Record
 from bufferhouse.report.opening import Origin, opened
 from bufferhouse.report.program.data import asked_of, find_dump
@@ -37,7 +38,8 @@ class Change:
 
     `answers` are those of the map before and after, if they were asked for. Of `capacity_bytes`, the memory that was
     given, other memory spaces of the program take `other_bytes`: the fit is one into the rest, by the kinds of edit in
-    `means`.
+    `means`. `is_refused` is whether all allocations fit as they are, and the program did not fit into as much or more,
+    or into nobody knows how much.
     """
 
     subject: Subject
@@ -47,6 +49,12 @@ class Change:
     capacity_bytes: int | None
     other_bytes: int
     means: Sequence[str]
+    is_refused: bool = False
+
+    @property
+    def fits(self) -> bool:
+        """Whether nothing that is known speaks against the fit."""
+        return self.fit is not None and self.fit.fits and not self.is_refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +109,9 @@ def read_change(
             found = fit(subject.space, max(capacity_bytes - others, 0), means=means, progress=progress)
         outcome = compute(subject.space, edits if found is None else found.edits)
         maps = _maps(con, subject, outcome) if is_mapped else {}
-        return Change(subject, outcome, found, maps, capacity_bytes, others, means)
+        is_asked = found is not None and found.fits and not found.edits
+        is_refused = is_asked and _is_refused(con, subject, capacity_bytes)
+        return Change(subject, outcome, found, maps, capacity_bytes, others, means, is_refused)
 
 
 def read_savings(
@@ -142,6 +152,20 @@ def _subject(
                 + (", ".join(str(one) for (one,) in known) or "none")
             )
         yield con, Subject(name, dump, space, note)
+
+
+def _is_refused(con: duckdb.DuckDBPyConnection, subject: Subject, capacity_bytes: int) -> bool:
+    """Return whether a program did not fit where it was compiled, unless a message says that there was less memory.
+
+    Whoever asks for what a message prints, 15.75G, means those bytes, although 15.75 GiB are more.
+    """
+    sql = (
+        "SELECT COALESCE(BOOL_OR(did_not_fit), FALSE), MAX(capacity_bytes) FROM marts.observations_v2"
+        " WHERE run_id = $run_id AND dump_id = $dump_id"
+    )
+    about = {"run_id": subject.dump["run_id"], "dump_id": subject.dump["dump_id"]}
+    [(did_not_fit, most)] = execute(con, sql, **about).fetchall()
+    return did_not_fit and (most is None or capacity_bytes <= most or printed(capacity_bytes) == printed(most))
 
 
 def _beside(con: duckdb.DuckDBPyConnection, subject: Subject) -> int:

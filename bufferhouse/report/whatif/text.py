@@ -173,7 +173,8 @@ def _fit_record(change: Change, found: Fit) -> Record:
     return {
         "capacity_bytes": change.capacity_bytes,
         "other_spaces_bytes": change.other_bytes,
-        "fits": found.fits,
+        "fits": change.fits,
+        "is_refused": change.is_refused,
         "is_estimate": _is_estimate(change.outcome) or found.is_guess,
         "is_minimal": found.is_minimal,
         "may_fit": found.may_fit,
@@ -196,7 +197,12 @@ def change_lines(change: Change) -> list[str]:
             f"Its other memory spaces lie in the same memory and take {human_bytes(change.other_bytes)} of "
             f"{capacity_said(change.capacity_bytes)}: this one must fit into the rest."
         )
-    if found is not None:
+    if change.is_refused:
+        lines.append(
+            f"Its allocations fit into {capacity_said(found.capacity_bytes)} as they are. Yet it did not fit where it "
+            "was compiled, as files beside its dump or a message of its run say: see bufferhouse oom."
+        )
+    elif found is not None:
         lines.append(_verdict(found, is_estimate=_is_estimate(change.outcome)))
         if not found.fits:
             lines.append(f"Kinds of edit that were tried: {', '.join(change.means)}; --means allows others.")
