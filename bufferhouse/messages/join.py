@@ -11,7 +11,7 @@ from bufferhouse.engine.sql import execute
 from bufferhouse.messages.figures import range_of
 from bufferhouse.messages.message import ROUNDED_TO, Message
 from bufferhouse.messages.rows import ROLE
-from bufferhouse.messages.rules import SUMS, Parts, is_explained, reproduce
+from bufferhouse.messages.rules import SUMS, Parts, is_explained, may_be_of, reproduce
 from bufferhouse.query.statements import Record, ask
 
 
@@ -116,8 +116,8 @@ SIZES = ("T8", "G1", "G2")  # dialects of which the size of an allocation tells 
 
 def _explaining(con: duckdb.DuckDBPyConnection, message: Message, candidates: list[Record]) -> tuple[list[Record], str]:
     """Return the dumps that explain a message, by its figure, else by what it names; and why, where there is none."""
-    if message.dialect in SUMS and not message.faults:
-        found = [one for one in candidates if is_explained(reproduce(message, parts_of(one)))]
+    if message.dialect in SUMS:
+        found = [one for one in candidates if _is_sum(message, parts_of(one))]
         return found, "none of the dumps there has bytes that sum to its figures"
     if message.dialect in SIZES and not message.faults:
         sized = _sized(con, message)  # one look at all: a run has thousands of dumps, and its log many messages
@@ -128,6 +128,10 @@ def _explaining(con: duckdb.DuckDBPyConnection, message: Message, candidates: li
         return [], "it names nothing that identifies one of the dumps there"
     found = [one for one in candidates if has_named(con, message, one["dump_id"])]
     return found, f"none of the dumps there has {wanted}"
+
+
+def _is_sum(message: Message, parts: Parts) -> bool:
+    return may_be_of(message, parts) if message.faults else is_explained(reproduce(message, parts))
 
 
 def named(message: Message) -> str | None:

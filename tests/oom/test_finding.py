@@ -109,6 +109,17 @@ def test_a_message_that_is_cut_is_about_no_other_program(con, held, lines: int):
         assert (doubt, doubt is None) == (finding.doubt, bool(finding.values))
 
 
+def test_of_several_dumps_that_is_taken_whose_sum_a_message_that_is_cut_says(con, held):
+    """Its main figure tells the dump, although nothing else of it can be relied on."""
+    said = log("libtpu-0.0.33/xent").read_text()
+    cut = io.BytesIO(said[: said.index("\n", said.index("Ran out of memory"))].encode())
+    messages = [one for one in read_messages(cut) if one.is_failure]
+    [finding] = explain(con, messages, held("libtpu-0.0.33/xent", "libtpu-0.0.33/kv", "libtpu-0.0.33/args"))
+    assert ("jit_lm_head_loss", None) == (finding.dump["program_name"], finding.doubt)
+    [finding] = explain(con, messages, held("libtpu-0.0.33/kv", "libtpu-0.0.33/args"))
+    assert (None, "none of the dumps there has bytes that sum to its figures") == (finding.dump, finding.reason)
+
+
 def test_a_message_of_a_kernel_that_is_cut_is_about_no_program(con, held):
     """Without its listing it names nothing that a dump has."""
     said = log("libtpu-0.0.33/pal").read_text()
