@@ -254,6 +254,7 @@ def unknown_files(
     if again:
         summary.other_facts = other_facts(warehouse, again)
     if rehash or not again:
+        summary.twins = _twins(discovery, discovery.dumps)
         return discovery.dumps
     fresh = array("L")
     for portion in discovery.dumps.portions():
@@ -267,7 +268,16 @@ def unknown_files(
         fresh.extend(number for number, (state, _) in changed.items() if state != _REFUSED)
     found = discovery.dumps.only(fresh)
     summary.other_endings = _other_endings(warehouse, discovery, runs, found)
+    summary.twins = _twins(discovery, found)
     return found
+
+
+def _twins(discovery: Discovery, fresh: FoundDumps) -> Counter[str]:
+    """Count by run the dumps of which several files lie there, plain or compressed in several ways, and one is new."""
+    if not discovery.twins:
+        return Counter()
+    stems = {(dump.run_name, compression.plain_name(dump.uri)) for dump in fresh if dump.uri in discovery.twins}
+    return Counter(run for run, _ in sorted(stems))
 
 
 def _other_endings(
@@ -286,7 +296,7 @@ def _other_endings(
             for dump in portion
             if dump.run_name in runs and dump.content is None
             for stem in [compression.plain_name(dump.relative_path)]
-            for suffix in ("", *compression.SUFFIXES)
+            for suffix in ("", *compression.SUFFIXES, *map(str.upper, compression.SUFFIXES))
             if stem + suffix != dump.relative_path
         ]
         if asked:

@@ -15,7 +15,7 @@ from bufferhouse.sources.discover import Discovery
 from bufferhouse.warehouse.load import Loaded
 
 _NAMES_OF_RUNS = ("runs", "undescribed")
-_ONLY_IF_ANY = ("other_facts", "other_endings", "unread_keys", "ahead", "orphans", "allocations_alone")
+_ONLY_IF_ANY = ("other_facts", "other_endings", "twins", "unread_keys", "ahead", "orphans", "allocations_alone")
 
 
 @dataclass(slots=True)
@@ -34,7 +34,8 @@ class Summary:
     their dumps wait. For some of these `run_files_below` has a run.json further below
     than the directory of the run, which is not read, and that directory. `unread_keys` has keys of run.json files that
     are not read. `other_endings` counts the dumps that a run has twice, because their files were compressed in another
-    way when they were first seen. `pruned` counts the dumps that a configured source still has of runs that retention
+    way when they were first seen; `twins` counts those of which several files lie there, compressed in different ways,
+    or plain. `pruned` counts the dumps that a configured source still has of runs that retention
     removed; they are left out.
 
     `allocations_alone` are the files of new dumps that have neither values nor live ranges, and so no peak.
@@ -78,6 +79,7 @@ class Summary:
     other_names: dict[str, str] = field(default_factory=dict)
     other_facts: dict[str, dict[str, str]] = field(default_factory=dict)
     other_endings: Counter[str] = field(default_factory=Counter)
+    twins: Counter[str] = field(default_factory=Counter)
     pruned: Counter[str] = field(default_factory=Counter)
     endings: dict[str, int] | None = None
     logs: int = 0

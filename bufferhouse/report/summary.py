@@ -100,6 +100,12 @@ def _warnings(summary: Summary) -> Iterator[str]:
             "another way; each counts as two dumps of its program. To count it once, if all files of the run are still "
             f"there: bufferhouse runs rm {_word(name)}, and ingest it again"
         )
+    for name, count in summary.twins.items():
+        yield (
+            f"warning: run {printable(name)}: {counted(count, 'dump')} there in several files, plain or compressed in "
+            "different ways; each file counts as a dump of its program. To count one, remove the others, then: "
+            f"bufferhouse runs rm {_word(name)}, and ingest it again"
+        )
     if summary.unread_keys:
         yield _unread_keys(summary.unread_keys)
     if summary.ahead:

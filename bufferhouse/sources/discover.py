@@ -122,6 +122,15 @@ def grouped(entry: Entry, beside: Files, directory: str) -> Found:
     )
 
 
+def _twins(candidates: Sequence[Entry]) -> set[str]:
+    """Return the paths of dumps that are called like another one but for the compression: `x.txt` and `x.txt.gz`."""
+    names = [compression.plain_name(entry.path) for entry in candidates]
+    counts = Counter(names)
+    if len(counts) == len(names):
+        return set()
+    return {entry.path for entry, name in zip(candidates, names, strict=True) if counts[name] > 1}
+
+
 def _note_failures(dumps: Iterable[Found], failed: set[str]) -> None:
     """Mark the dumps beside which XLA wrote the files that it writes if a compilation runs out of memory."""
     for dump in dumps:
@@ -174,7 +183,7 @@ class Discovery:
     and files named like a dump or an archive in a compression that is not read. Orphans and archives count as ignored.
     `has_named_files` says whether a file was named, and not only found. `logs` may have messages about the dumps. If
     the call or a pattern says the directory of a run, `run_files_below` gives a run.json further below, which is not
-    read.
+    read. `twins` are the paths of dumps that have the name of another one but for its compression.
     """
 
     dumps: FoundDumps = field(default_factory=FoundDumps)
@@ -187,6 +196,7 @@ class Discovery:
     has_named_files: bool = False
     logs: list[Log] = field(default_factory=list)
     run_files_below: dict[str, str] = field(default_factory=dict)
+    twins: set[str] = field(default_factory=set)
 
 
 def discover(
@@ -282,6 +292,7 @@ class _Finding:
                 self.has_candidates = True
                 if self.places.run_name and self.places.only_base is None:
                     self.places.only_base = _common_base(candidates)
+                self.found.twins |= _twins(candidates)
             placed = [(self._run_number(entry, place), entry) for entry, *place in self._placed(candidates)]
             directories = [run.directory for run in self.found.dumps.runs]
             dumps = [(grouped(entry, beside, directories[run]), run) for run, entry in placed]

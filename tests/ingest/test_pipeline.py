@@ -123,6 +123,25 @@ def test_a_run_that_starts_in_the_future_is_told(warehouse, tmp_path):
     assert "ahead" not in ingested(warehouse, tmp_path)[1]
 
 
+@pytest.mark.parametrize(
+    ("endings", "has_equal_bytes"), [((".GZ", ".gz"), True), (("", ".gz"), True), ((".gz", ".Gz"), False)]
+)
+def test_files_of_one_dump_that_lie_side_by_side_are_told(warehouse, tmp_path, endings, has_equal_bytes):
+    """Each is loaded, be their contents the same or not; the user hears it once, also where one came later."""
+    here, other = write_dumps(tmp_path / "run", [1, 2])
+    texts = here.read_bytes(), (here if has_equal_bytes else other).read_bytes()
+    here.unlink()
+    for ending, text in zip(endings, texts, strict=True):
+        here.with_name(f"{here.name}{ending}").write_bytes(gzip.compress(text) if ending else text)
+    outcome = call("ingest", tmp_path / "run", "--warehouse", warehouse)
+    told = "warning: run run: 1 dump there in several files, plain or compressed in different ways; each file counts"
+    assert (0, 1) == (outcome.code, outcome.out.count(told))
+    assert [(3, 2)] == rows(warehouse, "SELECT COUNT(*), COUNT(DISTINCT dump_id) FROM staging.observations")
+    assert "twins" not in ingested(warehouse, tmp_path / "run")[1]
+    other.with_name(f"{other.name}.gz").write_bytes(gzip.compress(texts[1]))
+    assert {"run": 1} == ingested(warehouse, tmp_path / "run")[1]["twins"]
+
+
 def test_what_is_said_of_runs_stands_in_the_order_of_the_runs(warehouse, tmp_path):
     """The same ingest says the same in the same order: lines are compared, and kept as logs."""
     names = [f"run{number}" for number in range(8)]
