@@ -110,7 +110,7 @@ def bisect(
 
 @contextmanager
 def _ended_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM, as of a job in CI that is cancelled, end the compilation and remove the environments, too."""
+    """Let SIGTERM, as of a job in CI that is canceled, end the compilation and remove the environments, too."""
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         yield

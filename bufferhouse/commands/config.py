@@ -33,9 +33,9 @@ SetOption = Annotated[
 def config_check(
     config_file: ConfigOption = None, settings: SetOption = None, output_format: FormatOption = "table"
 ) -> None:
-    """Check the configuration, and print every value that is in force and its origin. Exit 1 if something is wrong.
+    """Check the configuration, and print every value in force with its origin. Exit 1 if something is wrong.
 
-    A value that another key, a variable or the machine gives is shown, too; what is empty is not set.
+    Values that another key, a variable or the machine gives are shown, too. A key with no value is not set.
 
     Example: bufferhouse config check --config bufferhouse.toml
     """

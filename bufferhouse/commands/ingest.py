@@ -40,8 +40,12 @@ def ingest(
         typer.Option(help="K=V: a fact about the runs, such as track=nightly; repeat for more."),
     ] = None,
     workers: Annotated[int | None, typer.Option(min=1, hidden=True, help="A former option.")] = None,
-    include: Annotated[list[str] | None, typer.Option(help="Ingest only the files that match this glob.")] = None,
-    exclude: Annotated[list[str] | None, typer.Option(help="Leave out the files that match this glob.")] = None,
+    include: Annotated[
+        list[str] | None, typer.Option(help="Ingest only the files that match this glob; repeat for more.")
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(help="Leave out the files that match this glob; repeat for more.")
+    ] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Print what an ingest would do, and write nothing.")] = False,
     rehash: Annotated[bool, typer.Option("--rehash", help="Read unchanged files again, too.")] = False,
     reparse: Annotated[

@@ -33,7 +33,7 @@ from bufferhouse.redaction import printable
 def publish(warehouse: WarehouseOption = None, wait: WaitOption = 0.0) -> None:
     """Copy the warehouse to its published name, so that readers need not wait for writers.
 
-    Example: bufferhouse publish --warehouse nightly.duckdb
+    Example: bufferhouse publish
     """
     path = warehouse_path(warehouse, must_exist=True)
     if path.published is None:

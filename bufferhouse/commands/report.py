@@ -111,7 +111,8 @@ def report_run(
     run: Annotated[
         str | None,
         typer.Argument(
-            help="The run: its name, or the beginning of it; else the newest run.", autocompletion=completion.runs
+            help="The run: its name, the beginning of it, previous or latest:track=nightly; else the newest run.",
+            autocompletion=completion.runs,
         ),
     ] = None,
     warehouse: WarehouseOption = None,

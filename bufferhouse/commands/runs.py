@@ -32,7 +32,7 @@ _RUNS = f"The runs. {_RUN.replace('The run: its', 'Each by its')}"
 _SIGNATURE = 60  # characters on a terminal
 runs = typer.Typer(
     no_args_is_help=True,
-    help="List, describe, rename and remove compiler runs.\n\nExample: bufferhouse runs ls",
+    help="List, describe, rename, pin, complete and remove runs.\n\nExample: bufferhouse runs ls",
 )
 rejects = typer.Typer(help="List, show, replay and remove rejects.\n\nExample: bufferhouse rejects --all")
 
@@ -86,7 +86,7 @@ def runs_rename(
 ) -> None:
     """Rename a run.
 
-    Example: bufferhouse runs rename xla_dump nightly-2026-11-19
+    Example: bufferhouse runs rename seeds first-dumps
     """
     from bufferhouse.warehouse.runs import rename
 
@@ -187,13 +187,13 @@ def runs_pin(
 @runs.command("complete")
 @guarded
 def runs_complete(
-    names: Annotated[list[str], typer.Argument(help="The runs.", autocompletion=completion.runs)],
+    names: Annotated[list[str], typer.Argument(help=_RUNS, autocompletion=completion.runs)],
     warehouse: WarehouseOption = None,
     wait: WaitOption = 0.0,
 ) -> None:
     """Declare runs complete: their dumps wait for no further files, and later dumps are marked as late.
 
-    Example: bufferhouse runs complete nightly-2026-11-19
+    Example: bufferhouse runs complete latest
     """
     from bufferhouse.warehouse.runs import complete
 

@@ -37,7 +37,7 @@ def site(
     links work, and the next build continues it. The site uses report.source_url and regressions.accept of the
     configuration, and says which of its sources are stale.
 
-    Example: bufferhouse site public --warehouse nightly.duckdb
+    Example: bufferhouse site public
     """
     from bufferhouse.config.load import find, load
 

@@ -46,7 +46,7 @@ def whatif(
     ] = None,
     means: Annotated[
         list[str] | None,
-        typer.Option("--means", help="A kind of edit that --fit may use; else donate, free and remove."),
+        typer.Option("--means", help="A kind of edit that --fit may use; repeat for more. Else donate, free, remove."),
     ] = None,
     memory_space: SpaceOption = 0,
     run: ProgramRunOption = None,

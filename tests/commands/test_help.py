@@ -23,7 +23,8 @@ VERBS = dict(verbs(ROOT))
 # Their examples name programs and runs of examples/fleet.
 SHOWN = (
     "query", "programs", "compare", "blame", "determinism", "whatif", "savings", "export", "check", "stats", "lineage",
-    "report fleet", "report program", "report run", "runs ls", "runs set", "runs rm", "runs pin",
+    "report fleet", "report program", "report run", "runs ls", "runs set", "runs rm", "runs pin", "runs rename",
+    "runs complete", "rejects ls", "build", "prune", "publish", "compact", "contracts", "catalog",
 )  # fmt: skip
 
 
