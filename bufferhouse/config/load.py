@@ -165,11 +165,11 @@ class _Reading:
             for key in ("name", "paths"):
                 if key not in one:
                     self.problems.append(f"{self.at('sources', number)}: expected {key} in this source, found none")
-            if _spelt(name) in names:
+            if _spelled(name) in names:
                 self.problems.append(
                     f"{self.at('sources', number, 'name')}: expected a name of its own, found {name!r} again"
                 )
-            names.add(_spelt(name))
+            names.add(_spelled(name))
 
     def table(self, given: Mapping[str, Any], keys: Mapping[str, Key], name: str, path: tuple) -> dict[str, Any]:
         """Return the values of one section or source."""
@@ -197,8 +197,8 @@ class _Reading:
         section, keys, key = _named(name)
         values = self.config.sections.get(section)
         if keys is SOURCE:
-            spelt = _spelt(section.partition(".")[2])
-            values = next((one for one in self.config.sources if one["name"] and _spelt(one["name"]) == spelt), None)
+            wanted = _spelled(section.partition(".")[2])
+            values = next((one for one in self.config.sources if one["name"] and _spelled(one["name"]) == wanted), None)
             keys = {key: meant for key, meant in SOURCE.items() if key != "name"}  # by which the source is found
             section = f"sources.{values['name']}" if values else section
         if values is None:
@@ -243,7 +243,7 @@ def _from_text(key: Key, text: str) -> Any:
         return key.kind(text)  # a text that looks like a number
 
 
-def _spelt(name: str) -> str:
+def _spelled(name: str) -> str:
     """Return the name of a source as an environment variable spells it, in which __ parts section, name and key."""
     return name.lower().replace("-", "_").replace("__", ".")
 

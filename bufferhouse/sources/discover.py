@@ -492,7 +492,7 @@ def _is_found(entry: Entry) -> bool:
 def _listed(
     trees: Sequence[Tree], found: Discovery, include: Sequence[str], exclude: Sequence[str], entries_of: Listing
 ) -> Iterator[Entry]:
-    """Yield the files of all trees; a file in two sources counts once, however its path is spelt."""
+    """Yield the files of all trees; a file in two sources counts once, however its path is spelled."""
     seen: set[str] = set()
     has_patterns = bool(include or exclude)
     for tree in trees:

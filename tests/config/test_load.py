@@ -163,7 +163,7 @@ def test_the_environment_and_flags_override(written):
 
 
 def test_an_override_that_names_nothing_is_refused(written):
-    """A misspelt variable must not be without effect."""
+    """A misspelled variable must not be without effect."""
     found = problems(
         written(GOOD),
         environment={"BUFFERHOUSE_SCHEDUEL__INGEST": "1h", "BUFFERHOUSE_SCHEDULE__INGESTS": "1h"},

@@ -158,7 +158,7 @@ def test_what_is_said_of_runs_stands_in_the_order_of_the_runs(warehouse, tmp_pat
 
 
 def test_keys_of_a_run_file_that_are_not_read_are_told(warehouse, tmp_path):
-    """Once, when the run is new: a misspelt key would lose what it says, and the rest of the file is read."""
+    """Once, when the run is new: a misspelled key would lose what it says, and the rest of the file is read."""
     for name, keys in {"run": {"complier": "jaxlib", "job": 7}, "other": {"owner": [1]}, "plain": {}}.items():
         write_dumps(tmp_path / name, [1])
         (tmp_path / name / "run.json").write_text(json.dumps({"platform": "cpu", "labels": {"a": "b"}, **keys}))

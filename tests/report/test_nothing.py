@@ -94,7 +94,7 @@ def test_one_dump_gives_a_page(fleet: Path, tmp_path: Path, name: str):
 
 
 def test_a_wrong_word_gives_no_page(example_warehouse: Path, tmp_path: Path):
-    """A misspelt name in a warehouse full of programs is a wrong call: candidates, and nothing is written."""
+    """A misspelled name in a warehouse full of programs is a wrong call: candidates, and nothing is written."""
     for name, word in (("run", "nope"), ("program", "nope")):
         said = call("report", name, word, "--warehouse", example_warehouse, "--html", tmp_path / "page.html")
         assert 2 == said.code

@@ -461,7 +461,7 @@ def test_a_value_that_is_no_candidate_says_so(kind: str, edited: str, words: str
 
 
 def test_an_edit_that_names_nothing_says_what_is_near():
-    """A misspelt name is answered by those that are like it."""
+    """A misspelled name is answered by those that are like it."""
     space = random_space(random.Random(1))
     with pytest.raises(UsageError, match=r"named 'v00'; did you mean 'v0'"):
         compute(space, [Edit("remove", "v00")])

@@ -219,7 +219,7 @@ class _Check:
         show, records = exactly if self.exact else dict, self.comparison.by_key
 
         def table(title: str, line: str, columns: Sequence[Column], part: str) -> list[Section]:
-            """Return the table of the rows of a part of the judgement, called as that is; none without a row."""
+            """Return the table of the rows of a part of the judgment, called as that is; none without a row."""
             rows = [
                 show(records[row.key]) | {"lost_bytes": held.donations.get(row.key)} for row in getattr(judged, part)
             ]
