@@ -30,7 +30,8 @@ def connect(warehouse: "str | os.PathLike | None" = None, *, wait: float = 0.0) 
     the schema, and for a lake also the database: `bufferhouse_lake.marts.peak_memory`. The default warehouse is
     $BUFFERHOUSE_WAREHOUSE, else `warehouse.duckdb` in the working directory. While somebody writes, the connection
     reads the published copy, and a warning says how old that is; without a copy, the call waits up to `wait` seconds.
-    As long as the connection is open, nobody can write to the file that it reads.
+    The connection keeps no writer out: where nothing is published it reads a copy of its own, in the user's cache.
+    Only if there is no cache, or no space there, it reads the file itself, which nobody can write until it is closed.
 
     Raises:
         UsageError: there is no warehouse.
