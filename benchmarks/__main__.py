@@ -64,8 +64,9 @@ def _section(title: str, table: Callable[[], str]) -> str:
 def _where(seconds: float) -> str:
     done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=CHECKOUT)
     versions = ", ".join(f"{name} {version(name)}" for name in ("duckdb", "polars", "prefect"))
+    minutes = f"{seconds / 60:.0f}" if seconds >= 60 else "less than 1"
     return (
-        f"Measured {datetime.now(UTC):%Y-%m-%d} in {seconds / 60:.0f} min, commit {done.stdout.strip() or 'unknown'}: "
+        f"Measured {datetime.now(UTC):%Y-%m-%d} in {minutes} min, commit {done.stdout.strip() or 'unknown'}: "
         f"{whole.machine()}, Python {platform.python_version()}, {versions}."
     )
 
