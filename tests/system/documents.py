@@ -57,6 +57,15 @@ def commands(path: Path) -> Iterator[Shown]:
             yield Shown(tuple(shlex.split(command)), output)
 
 
+def calls(path: Path) -> Iterator[list[str]]:
+    """The words of each call of bufferhouse that a document names, in a block or in a line, without the first."""
+    text = path.read_text().replace("\\\n", " ")
+    indented = re.findall(r"^    bufferhouse (.+)$", text, re.M)
+    shown = re.findall(r"^(?:\$ )?bufferhouse (.+)$", "".join(content for _, content in _BLOCK.findall(text)), re.M)
+    for call in (*indented, *shown, *re.findall(r"`bufferhouse ([^`]+)`", _BLOCK.sub("", text))):
+        yield re.split(r" [|&>#]|;", f"{call} ")[0].split()
+
+
 def links(path: Path) -> list[str]:
     """The relative links and pictures of a document, outside of blocks."""
     text = re.sub(r"`[^`\n]*`", "", _BLOCK.sub("", path.read_text()))

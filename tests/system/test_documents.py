@@ -1,6 +1,7 @@
 """The documents: links lead somewhere, commands run and print what is shown, pictures stay small."""
 
 import json
+import re
 import runpy
 import shutil
 import struct
@@ -8,13 +9,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
+import typer
 
+from bufferhouse.cli import app
 from docs import pictures
 from tests.command_line import CHECKOUT, call
-from tests.system.documents import Shown, anchors, blocks, commands, documents, links
+from tests.system.documents import Shown, anchors, blocks, calls, commands, documents, links
 
 TUTORIAL = CHECKOUT / "docs" / "tutorial.md"
+ROOT = typer.main.get_command(app)
 QUESTIONS = sorted((CHECKOUT / "docs" / "questions").glob("*.md"))
 # Runs until a signal ends it: tests/flows/test_serve.py starts it.
 ENDLESS = ("bufferhouse", "serve")
@@ -29,6 +34,12 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "examples").symlink_to(CHECKOUT / "examples")
     return tmp_path
+
+
+def options(command: click.Command) -> set[str]:
+    """Return the options of a verb, and of all verbs below it."""
+    found = {option for one in command.params for option in (*one.opts, *one.secondary_opts)} | {"--help", "--"}
+    return found.union(*map(options, getattr(command, "commands", {}).values()))
 
 
 def follow(shown: Shown) -> None:
@@ -50,6 +61,25 @@ def test_links_lead_somewhere(path):
         assert target.exists(), link
         if anchor and target.suffix == ".md":
             assert anchor in anchors(target), link
+
+
+@pytest.mark.parametrize("path", documents(), ids=lambda path: str(path.relative_to(CHECKOUT)))
+def test_calls_that_a_document_names_are_taken(path):
+    """Each verb is there, and has the options that stand behind it; after `…` all verbs below count."""
+    for words in calls(path):
+        command, rest = ROOT, list(words)
+        while rest and rest[0] in getattr(command, "commands", {}):
+            command = command.commands[rest.pop(0)]
+        assert command is not ROOT or rest[0].startswith(("-", "…", "VERB")), words
+        known = options(command)
+        assert [] == [word for word in rest if word.startswith("--") and word.split("=")[0] not in known], words
+
+
+def test_the_glossary_is_in_alphabetical_order():
+    """Who meets a word looks it up where it would stand."""
+    terms = re.findall(r"^- \*\*([^*]+)\*\*", (CHECKOUT / "docs" / "glossary.md").read_text(), re.M)
+    terms = [re.sub("[_-]", " ", term.lower()) for term in terms]
+    assert sorted(terms) == terms
 
 
 def test_the_tutorial_works(reader, blank_warehouse):
