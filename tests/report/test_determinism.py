@@ -8,6 +8,7 @@ import pytest
 
 from bufferhouse.warehouse.open import writing
 from tests.command_line import call
+from tests.ingests import write_dumps
 from tests.synthetic import Slot, dump_text, small_dump
 from tests.warehouses import load_runs, rows
 
@@ -132,13 +133,12 @@ def test_other_flags_or_sources_are_another_thing(twice: Path, column: str):
     assert [] == found(twice)
 
 
-def test_targets_of_one_program_stand_in_their_order(warehouse: Path):
+def test_targets_of_one_program_stand_in_their_order(warehouse: Path, tmp_path: Path):
     """Rows that are equal in bytes and runs differ in what they were compiled for, and are sorted by that."""
-    small, large = ({"combined": small_dump(number)} for number in (1, 9))
-    targets = [f"sm_{number}.0_gpu" for number in range(4, 10)]
-    with writing(warehouse) as writer:
-        for target in targets:
-            load_runs(writer, {"run": [small, large]}, target)
+    for number, target in enumerate(f"sm_{number}.0_gpu" for number in range(4, 10)):
+        for path in write_dumps(tmp_path / "run", (1, 9)):
+            path.rename(path.with_name(path.name.replace("cpu", target).replace("module_000", f"module_{number}00")))
+    assert 0 == call("ingest", tmp_path / "run", "--warehouse", warehouse).code
     assert [f"sm_{number}.0" for number in range(4, 10)] == [row["compile_target"] for row in found(warehouse)]
 
 
