@@ -32,13 +32,15 @@ def test_several_sources_of_any_kind(fleet, tmp_path):
     assert (0, "3") == (outcome.code, outcome.out.splitlines()[1])
 
 
-def test_a_report_needs_no_warehouse(warehouse, fleet, monkeypatch):
+def test_a_report_needs_no_warehouse(warehouse, fleet, tmp_path, monkeypatch):
     """It says what it says of a warehouse with the same dumps, but for what it is called; the page is written."""
     monkeypatch.chdir(warehouse.parent)
     seeds = fleet / "seeds"
     assert 0 == ingest(warehouse, seeds)[0]
+    [dump] = write_dumps(tmp_path / "run", [1])
     before = {path.name for path in warehouse.parent.iterdir()}
-    assert "report: page.html\n" == call("report", "fleet", "--from", seeds, "--html", "page.html").out
+    assert "report: page.html\n" == call("report", "fleet", "--from", dump, "--html", "page.html").out
+    assert "jit_f" in (warehouse.parent / "page.html").read_text()
     outcome = call("report", "fleet", "--from", seeds)
     expected = call("report", "fleet", "--warehouse", warehouse)
     assert (0, 0) == (outcome.code, expected.code)
@@ -68,7 +70,7 @@ def test_a_source_without_a_dump_is_said(tmp_path):
     assert (2, "", said + nothing) == (outcome.code, outcome.out, outcome.err)
 
 
-def test_an_empty_answer_leads_to_no_warehouse(fleet, tmp_path):
+def test_an_empty_answer_leads_to_no_warehouse(tmp_path):
     """What `rejects ls` and `programs` would list is not what was read."""
     bad = tmp_path / "run" / "x-buffer-assignment.txt"
     bad.parent.mkdir()
@@ -78,10 +80,11 @@ def test_an_empty_answer_leads_to_no_warehouse(fleet, tmp_path):
     assert "bufferhouse: no rows: no dump could be read, 1 reject" == said[-1]
     said = call("report", "program", "jit_f", "--from", bad.parent).err.splitlines()
     assert "bufferhouse: there is no program 'jit_f': no dump could be read, 1 reject" == said[-1]
-    said = call(*ask, "--param", "program=nope", "--from", fleet / "seeds").err.splitlines()
+    [dump] = write_dumps(tmp_path / "good", [1])
+    said = call(*ask, "--param", "program=nope", "--from", dump).err.splitlines()
     way_out = "list them with: bufferhouse query --from SOURCE --ask find_dump"
     assert f"bufferhouse: no rows: there is no program like 'nope'; {way_out}" == said[-1]
-    said = call(*ask, "--param", "memory_space=9", "--from", fleet / "seeds").err.splitlines()
+    said = call(*ask, "--param", "memory_space=9", "--from", dump).err.splitlines()
     assert said[-1].endswith("; list them with: bufferhouse query --from SOURCE --ask memory_by_run")
 
 
@@ -97,9 +100,10 @@ def test_archives_that_are_passed_by_are_named(tmp_path):
     assert f"bufferhouse: {outer}!inner.tar.gz: archives inside archives are not opened; unpack them\n" == outcome.err
 
 
-def test_it_is_read_only_all_the_same(fleet):
+def test_it_is_read_only_all_the_same(tmp_path):
     """A statement that writes is refused, though there is nothing to harm."""
-    outcome = call("query", "DELETE FROM raw.dumps", "--from", fleet / "seeds")
+    [dump] = write_dumps(tmp_path, [1])
+    outcome = call("query", "DELETE FROM raw.dumps", "--from", dump)
     assert (2, "") == (outcome.code, outcome.out)
 
 
@@ -113,11 +117,12 @@ def test_wrong_calls(words):
         assert (2, "") == (outcome.code, outcome.out)
 
 
-def test_the_connection_is_closed_behind_it(fleet):
+def test_the_connection_is_closed_behind_it(tmp_path):
     """What was read is gone when it was asked."""
     import duckdb
 
-    with in_memory([str(fleet / "seeds")]) as con:
-        assert [(5,)] == con.execute(COUNT).fetchall()
+    write_dumps(tmp_path, [1, 2])
+    with in_memory([str(tmp_path)]) as con:
+        assert [(2,)] == con.execute(COUNT).fetchall()
     with pytest.raises(duckdb.ConnectionException):
         con.execute(COUNT)

@@ -82,9 +82,12 @@ def test_sources_without_a_dump_are_a_wrong_call(tmp_path: Path, name: str):
     assert "ingest SOURCE" not in said.err + page_of(page)
 
 
-@pytest.mark.parametrize("name", REPORTS)
+@pytest.mark.parametrize("name", ["program", "compare"])
 def test_one_dump_gives_a_page(fleet: Path, tmp_path: Path, name: str):
-    """A single dump in no warehouse has every page; its run can only be compared with itself."""
+    """A single dump in no warehouse has every page; its run can only be compared with itself.
+
+    That of a run is made in test_run.py, that of a fleet in tests/query/test_in_memory.py.
+    """
     (source,) = (fleet / "jaxlib-0.8.0").glob("*jit_fft*-buffer-assignment.txt")
     words = ["jaxlib-0.8.0"] * 2 if name == "compare" else REPORTS[name]
     page = tmp_path / "page.html"
