@@ -308,6 +308,7 @@ def test_dumps_in_no_warehouse(fleet: Path, tmp_path: Path):
     said = call("report", "run", "--from", source, "--html", page, "--format", "json")
     assert (0, f"report: {page}\n") == (said.code, said.err)
     assert ["jit_fft"] == [row["program_label"] for row in json.loads(said.out)["answers"]["run_programs"]]
+    assert "jit_fft" in page.read_text()
 
 
 @pytest.mark.parametrize(

@@ -921,7 +921,7 @@ def test_any_two_runs_are_compared_as_they_were_chosen_last(browser, site: Path)
 @pytest.fixture(scope="module")
 def runs_to_choose(fleet: Path, catalog_site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page that compares any two of four runs: `functions` and `runs`, as other data of the site is called, and
-    `one` and `two` with the same dump, which has no live ranges in `one`.
+    `one` and `two` with the same dump, which has no live ranges in `one`, on a device of 1 MB.
     """
     folder = tmp_path_factory.mktemp("any")
     warehouse, site = folder / "own.duckdb", Path(shutil.copytree(catalog_site, folder / "site"))
@@ -930,6 +930,7 @@ def runs_to_choose(fleet: Path, catalog_site: Path, tmp_path_factory: pytest.Tem
         (folder / name).mkdir()
         for file in (fleet / "jaxlib-0.10.0").glob(f"*.jit_fft.*{ending}"):
             shutil.copy(file, folder / name)
+    (folder / "one" / "run.json").write_text('{"device_memory_bytes": 1000000}')
     run_ingest([str(folder / name) for name in ("one", "two")], warehouse)
     built(warehouse, site)
     return site / "compare/any.html"
@@ -953,6 +954,12 @@ def test_what_is_not_known_of_two_runs_is_no_difference(browser, runs_to_choose:
                  " one.value = 'occupied_peak_bytes'; one.dispatchEvent(new Event('change')); })()")  # fmt: skip
         page.wait_for("document.querySelector('#any-table tbody').textContent.includes('not compared')")
         assert "0 of 1 differ, 1 not compared: a dump lacks the figure" == page.ask(said)
+
+
+def test_a_dump_without_live_ranges_has_a_capacity(runs_to_choose: Path):
+    """How much of it is reserved is known all the same."""
+    [page] = runs_to_choose.parent.parent.glob("programs/*/one.html")
+    assert re.search(r"Capacity: 1,000,000 B \(the run\); [\d.]+% of it is reserved", page.read_text())
 
 
 @pytest.mark.parametrize(
