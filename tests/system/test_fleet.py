@@ -71,6 +71,7 @@ def test_again_it_is_known(ingested, archive, words):
     assert before == counts(path)
 
 
+@pytest.mark.soak  # those of the example fleet are proved in tests/warehouse/test_verify.py
 def test_every_dump_is_proved(ingested):
     """`verify` renders all of them to what was read."""
     assert "1,903 of 1,903 dumps proved\n" == call("verify", "--warehouse", ingested[0]).out
