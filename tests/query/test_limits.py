@@ -121,7 +121,7 @@ def test_rows_are_counted(example_warehouse, temporary):
     assert 2 == call(*words, "SELECT * FROM range(6)", "--max-rows", "5").code
 
 
-@pytest.mark.parametrize("name", ["join", "recursion"])
+@pytest.mark.parametrize("name", [pytest.param("join", marks=pytest.mark.soak), "recursion"])
 def test_ctrl_c_stops_a_statement(example_warehouse, temporary, name):
     """Exit 130, quickly, with nothing on standard output and nothing left behind, also in one endless step."""
     process = start("query", ENDLESS[name], "--warehouse", example_warehouse)

@@ -13,6 +13,7 @@ from bufferhouse.errors import UsageError, WarehouseBusy
 from bufferhouse.paths import remove_leftovers
 from bufferhouse.warehouse.open import writing
 from tests.command_line import call, run
+from tests.warehouses import asked
 
 COUNT = "SELECT COUNT(*) FROM peak_memory"
 
@@ -82,31 +83,46 @@ def test_importing_the_package_loads_nothing_heavy():
 
 
 @pytest.fixture(scope="module")
-def parquet(example_warehouse, tmp_path_factory) -> Path:
-    """The example fleet as Parquet files, written where an earlier export and something else lay."""
+def seeds_warehouse(fleet, tmp_path_factory) -> Path:
+    """A warehouse of five dumps. To be read, never written."""
+    path = tmp_path_factory.mktemp("seeds") / "seeds.duckdb"
+    assert 0 == call("ingest", fleet / "seeds", "--warehouse", path).code
+    return path
+
+
+@pytest.fixture(scope="module")
+def seeds(seeds_warehouse):
+    """A connection to it."""
+    with asked(seeds_warehouse) as con:
+        yield con
+
+
+@pytest.fixture(scope="module")
+def parquet(seeds_warehouse, tmp_path_factory) -> Path:
+    """The warehouse as Parquet files, written where an earlier export and something else lay."""
     directory = tmp_path_factory.mktemp("parquet") / "out"
     (directory / "marts").mkdir(parents=True)
     (directory / "marts" / "peak_memory_v1.parquet").write_text("of an earlier export")
     (directory / "marts" / ".peak_memory_v1.parquet.99999999-7.new").write_text("of an export that was killed")
     (directory / "mine.txt").write_text("kept")
-    outcome = call("export", "--parquet", directory, "--warehouse", example_warehouse)
+    outcome = call("export", "--parquet", directory, "--warehouse", seeds_warehouse)
     files = [path for path in directory.rglob("*.parquet") if path.is_file()]
     assert (0, f"{len(files)} files written to {directory}\n") == (outcome.code, outcome.out)
     return directory
 
 
-def test_every_table_of_raw_and_every_mart_is_a_file(parquet, example):
+def test_every_table_of_raw_and_every_mart_is_a_file(parquet, seeds):
     """The same columns and as many rows as the warehouse has, read by another tool; and nothing else."""
     names = {
         f"{schema}.{name}"
-        for schema, name in example.execute(
+        for schema, name in seeds.execute(
             "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema = 'raw'"
             " OR (table_schema = 'marts' AND regexp_matches(table_name, '_v[0-9]+$'))"
         ).fetchall()
     }
     assert names == {f"{path.parent.name}.{path.stem}" for path in parquet.rglob("*.parquet") if path.is_file()}
     columns = dict(
-        example.execute(
+        seeds.execute(
             "SELECT table_schema || '.' || table_name, LIST(column_name ORDER BY ordinal_position)"
             " FROM information_schema.columns GROUP BY ALL"
         ).fetchall()
@@ -114,17 +130,17 @@ def test_every_table_of_raw_and_every_mart_is_a_file(parquet, example):
     for name in names:
         table = pq.ParquetFile(parquet.joinpath(*name.split(".")).with_suffix(".parquet"))
         assert columns[name] == table.schema_arrow.names, name
-        assert example.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0] == table.metadata.num_rows, name
+        assert seeds.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0] == table.metadata.num_rows, name
 
 
-def test_rows_are_those_of_the_warehouse(parquet, example):
+def test_rows_are_those_of_the_warehouse(parquet, seeds):
     """Value by value, for a mart in the order of its grain, and for a table of raw with lists and nulls."""
     peaks = pq.read_table(parquet / "marts" / "peak_memory_v1.parquet").to_pylist()
-    cursor = example.execute("SELECT * FROM marts.peak_memory_v1 ORDER BY dump_id, memory_space")
+    cursor = seeds.execute("SELECT * FROM marts.peak_memory_v1 ORDER BY dump_id, memory_space")
     columns = [column[0] for column in cursor.description]
     assert [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()] == peaks
     shapes = pq.read_table(parquet / "raw" / "shapes.parquet", columns=["shape_id", "dims", "tiles"]).to_pylist()
-    expected = example.execute("SELECT shape_id, dims, tiles FROM raw.shapes").fetchall()
+    expected = seeds.execute("SELECT shape_id, dims, tiles FROM raw.shapes").fetchall()
     assert sorted(expected, key=lambda row: row[0]) == sorted(
         (tuple(row.values()) for row in shapes), key=lambda r: r[0]
     )
@@ -142,9 +158,9 @@ def test_a_link_that_leads_out_of_the_folder_is_refused(example_warehouse, tmp_p
     assert [] == [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
-def test_it_can_be_written_again(parquet, example):
+def test_it_can_be_written_again(parquet, seeds):
     """Files are replaced, what else lies there stays, and nothing of the writing is left."""
-    count = example.execute("SELECT COUNT(*) FROM marts.peak_memory_v1").fetchone()[0]
+    count = seeds.execute("SELECT COUNT(*) FROM marts.peak_memory_v1").fetchone()[0]
     assert count == pq.read_metadata(parquet / "marts" / "peak_memory_v1.parquet").num_rows
     assert "kept" == (parquet / "mine.txt").read_text()
     assert {".parquet", ".txt"} == {path.suffix for path in parquet.rglob("*") if path.is_file()}

@@ -286,13 +286,16 @@ def test_what_the_warehouse_holds(example_warehouse: Path, monkeypatch: pytest.M
     assert expected == printed(example_warehouse).splitlines()[:2]
 
 
-def test_names_give_the_terminal_no_orders(example_warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_names_give_the_terminal_no_orders(warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Names with escape sequences, turned text and 4,000 wide characters are shown, cut, within the width."""
-    path = Path(shutil.copy(example_warehouse, tmp_path / "hostile.duckdb"))
-    with duckdb.connect(str(path)) as con:
+    for number in range(3):  # a program that moves, and one that does not
+        for dump, name in zip(write_dumps(tmp_path / f"run{number}", [0, 1 + number]), "gf", strict=True):
+            dump.rename(dump.with_name(dump.name.replace("jit_f", f"jit_{name}_step")))
+    run_ingest([str(tmp_path / f"run{number}") for number in range(3)], warehouse)
+    with duckdb.connect(str(warehouse)) as con:
         con.execute("UPDATE raw.runs SET run_name = $1 || run_name, track = $1 || track", [HOSTILE])
         con.execute("UPDATE raw.observations SET program_name = $1 || program_name", [HOSTILE])
-    fleet = read_fleet(path)
+    fleet = read_fleet(warehouse)
     for width in (60, 160):
         monkeypatch.setenv("COLUMNS", str(width))
         lines = fleet_text(fleet, "table").splitlines()
@@ -360,10 +363,10 @@ def test_a_page_needs_its_folder(example_warehouse: Path, tmp_path: Path):
     assert f"--html {tmp_path}: expected a file, found a folder" in said.err
 
 
-def test_the_path_of_the_page_is_the_output(example_warehouse: Path, tmp_path: Path):
+def test_the_path_of_the_page_is_the_output(blank_warehouse: Path, tmp_path: Path):
     """With a page the one line on standard output is its path, unbroken however long it is."""
     page = tmp_path / ("long-name" * 20 + ".html")
-    assert f"report: {page}\n" == printed(example_warehouse, "--html", page)
+    assert f"report: {page}\n" == printed(blank_warehouse, "--html", page)
     assert page.is_file()
 
 
