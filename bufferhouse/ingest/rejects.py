@@ -16,10 +16,9 @@ from bufferhouse.redaction import printable
 from bufferhouse.sources.compression import CompressionError, decompressed
 from bufferhouse.tabulate.batch import Sighting
 from bufferhouse.version import __version__
-from bufferhouse.warehouse.load import load
+from bufferhouse.warehouse.load import load, unpacked
 from bufferhouse.warehouse.retention import days_ago
 from bufferhouse.warehouse.run_names import find
-from bufferhouse.warehouse.verify_rejects import unpacked
 from bufferhouse.warehouse.warehouse import Warehouse
 
 COLUMNS = ("reject_id", "run_name", "relative_path", "rule", "line_number", "column_number", "expected", "found",

@@ -16,9 +16,10 @@ from operator import sub
 import polars as pl
 import zstandard
 
+from bufferhouse.dump.identity import content_of
 from bufferhouse.engine import interrupts
 from bufferhouse.engine.sql import literals, streamed
-from bufferhouse.errors import first_line, told
+from bufferhouse.errors import WarehouseError, first_line, told
 from bufferhouse.sources.run import Run
 from bufferhouse.tabulate.batch import Batch, ParsedBatch, Refusal, Sighting, breaches, fault_of, without
 from bufferhouse.version import __version__
@@ -369,3 +370,22 @@ def packed(files: Mapping[str, bytes]) -> bytes:
                 archive.addfile(member, io.BytesIO(content))
         data = buffer.getvalue()
     return zstandard.compress(data)
+
+
+def unpacked(packed: bytes, sha256: str, role: str) -> dict[str, bytes]:
+    """Return the files of a refused dump by role; the hash tells one file, a text or a proto, from a tar of several.
+
+    Raises:
+        WarehouseError: these are not the bytes that were refused.
+    """
+    try:
+        data = zstandard.ZstdDecompressor().decompressobj().decompress(packed)
+        files = {"proto" if role == "proto" else "combined": data}
+        if content_of(files).sha256 != sha256:
+            with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+                files = {member.name: archive.extractfile(member).read() for member in archive}
+    except (zstandard.ZstdError, tarfile.TarError):
+        files = {}
+    if not files or content_of(files).sha256 != sha256:
+        raise WarehouseError("the bytes that are kept of it are not those that were refused: ingest its file again")
+    return files
