@@ -26,7 +26,8 @@ class Finding:
     `parts` are bytes by kind, and what of them is padding or fragmentation. `values` are the largest of the
     `value_count` at the peak with their worth: by how much it falls without each; or the first of as many allocations
     that the message lists. `advice` are changes that the dump supports, with the bytes they concern, and the first of
-    the `of_count` values that they are about.
+    the `of_count` values that they are about. `alike_count` is how many messages with faults it stands for: they begin
+    as it does.
     """
 
     message: Message
@@ -40,6 +41,7 @@ class Finding:
     values: list[Record] = field(default_factory=list)
     value_count: int = 0
     advice: list[Record] = field(default_factory=list)
+    alike_count: int = 0
 
     @property
     def needed_bytes(self) -> int | None:
@@ -80,17 +82,18 @@ def explain(
 ) -> list[Finding]:
     """Return a finding for each message; `candidates` are the dumps (`join.dumps`) that it may be about.
 
-    Messages that say the same have one. `has_unread` is whether there are dumps besides, which could not be read.
+    Messages that say the same have one, and so have those with faults that begin alike: of processes whose lines are
+    mixed each says the same with other lines between. `has_unread` is whether there are dumps besides, which could not
+    be read.
 
     Warnings of donations are about no failure: marts.donation_warnings has them.
     """
     findings = []
-    for message in once(messages):
-        if message.dialect == DONATION:
-            continue
+    for message, alike in _gathered([one for one in once(messages) if one.dialect != DONATION]):
         joined = join.join(con, message, candidates, has_unread=has_unread)
         capacity, figures = rules.capacity_bytes(message), rules.reproduce(message, joined.parts)
-        findings.append(Finding(message, capacity, figures, joined.dump, joined.reason, joined.several))
+        found = Finding(message, capacity, figures, joined.dump, joined.reason, joined.several, alike_count=alike)
+        findings.append(found)
     # The sum of what a kernel takes is that of the message alone, and tells no dump.
     summed = [one for one in findings if one.dump and one.message.dialect in rules.SUMS]
     taken = {one.dump["dump_id"] for one in summed if rules.is_explained(one.figures)}
@@ -107,6 +110,27 @@ def explain(
         if finding.doubt is None:
             _take_apart(con, finding)
     return findings
+
+
+def _gathered(messages: Sequence[Message]) -> list[tuple[Message, int]]:
+    """Return messages, each with how many that have faults begin alike and are left out; it gets their ranks and logs.
+
+    One without faults stands for them, else the one that has most of its lines.
+    """
+    alike: dict[tuple, list[Message]] = {}
+    for message in messages:
+        alike.setdefault((message.dialect, message.module, message.lines[0]), []).append(message)
+    counts: dict[int, int] = {}
+    for group in alike.values():
+        first = min(group, key=lambda one: (bool(one.faults), -len(one.lines)))
+        left_out = [one for one in group if one.faults and one is not first]
+        counts[id(first)] = len(left_out)
+        for one in left_out:
+            first.ranks = [*dict.fromkeys((*first.ranks, *one.ranks))]
+            first.other_logs = [
+                *dict.fromkeys(log for log in (*first.other_logs, one.log, *one.other_logs) if log != first.log)
+            ]
+    return [(one, counts.get(id(one), 0)) for one in messages if not one.faults or id(one) in counts]
 
 
 def without_message(findings: Iterable[Finding], candidates: Sequence[Record]) -> list[Record]:
@@ -261,6 +285,7 @@ def record(finding: Finding) -> Record:
         "ranks": message.ranks,
         "other_logs": message.other_logs,
         "faults": message.faults,
+        "alike_count": finding.alike_count,
         "figures": [
             {
                 "name": one.figure.name,

@@ -120,6 +120,24 @@ def test_of_several_dumps_that_is_taken_whose_sum_a_message_that_is_cut_says(con
     assert (None, "none of the dumps there has bytes that sum to its figures") == (finding.dump, finding.reason)
 
 
+def test_processes_whose_lines_are_mixed_are_not_counted_as_programs(con, held):
+    """Eight say the same, with lines of others between: one finding, which tells how many are left out."""
+    said = log("libtpu-0.0.33/xent").read_text()
+    lines = said[said.rindex("\n", 0, said.index("Ran out of memory")) + 1 :].splitlines()
+    left, mixed, chosen = [lines[:] for _ in range(8)], [], random.Random(7)
+    while any(left):
+        one = chosen.choice([one for one in left if one])
+        mixed += [one.pop(0) for _ in range(min(chosen.randint(1, 3), len(one)))]
+    messages = [one for one in read_messages(io.BytesIO("\n".join(mixed).encode())) if one.is_failure]
+    assert len(messages) > 1
+    [finding] = explain(con, messages, held("libtpu-0.0.33/xent"))
+    assert ("jit_lm_head_loss", len(messages) - 1) == (finding.dump["program_name"], record(finding)["alike_count"])
+    text = oom_text(Explanation([finding]), "table")
+    assert ("1 program did not fit", True) == (text.splitlines()[0], "with the same beginning" in text)
+    whole = failures(log("libtpu-0.0.33/xent"))
+    assert [[]] == [one.message.faults for one in explain(con, [*messages, *whole], held("libtpu-0.0.33/xent"))]
+
+
 def test_a_message_of_a_kernel_that_is_cut_is_about_no_program(con, held):
     """Without its listing it names nothing that a dump has."""
     said = log("libtpu-0.0.33/pal").read_text()

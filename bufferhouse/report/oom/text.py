@@ -226,6 +226,9 @@ def _told_about(finding: Finding) -> Iterator[str]:
         yield f"said in {counted(len(others), 'other log')}, too: {some_of(others, 8)}"
     for fault in message.faults:
         yield f"The message cannot be relied on: {printable(fault)}."
+    if alike := finding.alike_count:
+        said = f"{counted(alike, 'message')} with the same beginning, cut or mixed with other lines"
+        yield f"Not shown: {said}; perhaps about another program."
     if tensorcore := message.figure("tensorcore"):
         sparsecore = message.figure("sparsecore").printed
         yield f"Together they take too much: TensorCore {tensorcore.printed}, SparseCore {sparsecore}."
