@@ -102,7 +102,7 @@ def _warnings(summary: Summary) -> Iterator[str]:
         )
     for name, count in summary.twins.items():
         yield (
-            f"warning: run {printable(name)}: {counted(count, 'dump')} there in several files, plain or compressed in "
+            f"warning: run {printable(name)}: several files of {counted(count, 'dump')}, plain or compressed in "
             "different ways; each file counts as a dump of its program. To count one, remove the others, then: "
             f"bufferhouse runs rm {_word(name)}, and ingest it again"
         )

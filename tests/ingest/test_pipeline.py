@@ -134,7 +134,7 @@ def test_files_of_one_dump_that_lie_side_by_side_are_told(warehouse, tmp_path, e
     for ending, text in zip(endings, texts, strict=True):
         here.with_name(f"{here.name}{ending}").write_bytes(gzip.compress(text) if ending else text)
     outcome = call("ingest", tmp_path / "run", "--warehouse", warehouse)
-    told = "warning: run run: 1 dump there in several files, plain or compressed in different ways; each file counts"
+    told = "warning: run run: several files of 1 dump, plain or compressed in different ways; each file counts"
     assert (0, 1) == (outcome.code, outcome.out.count(told))
     assert [(3, 2)] == rows(warehouse, "SELECT COUNT(*), COUNT(DISTINCT dump_id) FROM staging.observations")
     assert "twins" not in ingested(warehouse, tmp_path / "run")[1]
