@@ -91,9 +91,9 @@ def judge(
     *,
     is_partial: bool = False,
 ) -> Verdict:
-    """Return the rows that grew over the limit. A row that shrank, is new or is gone is no offence.
+    """Return the rows that grew over the limit. A row that shrank, is new or is gone is no offense.
 
-    `reshaped` is one of `RESHAPED_MODES`: the growth of reshaped programs is an offence, a warning, or not looked at.
+    `reshaped` is one of `RESHAPED_MODES`: the growth of reshaped programs is an offense, a warning, or not looked at.
     With `headroom` each program of the run after must leave so much room. `is_partial` is whether dumps of the run
     after were refused or could not be read: what is missing there was not judged, and no entry about it is stale.
     """

@@ -49,7 +49,7 @@ class Statement:
 
 
 class Checked(NamedTuple):
-    """What is in the catalog, the offences that make rejects by dump_id, and offences per check that only warns.
+    """What is in the catalog, the offenses that make rejects by dump_id, and offenses per check that only warns.
 
     `frames` is None where nothing is new, and there is no catalog.
     """
@@ -66,7 +66,7 @@ def batch_catalog(
 ) -> Iterator[tuple[dict[str, int], list[tuple[str, str, int]]]]:
     """Attach the batch as a catalog of its own and build in it what checks and incremental models need.
 
-    Yield the incremental models that were built there, with their rows; and its checks, severities and offences.
+    Yield the incremental models that were built there, with their rows; and its checks, severities and offenses.
     The models are those that the warehouse was built with, or `built`: name, is_incremental, severity, reads, sql.
     """
     con = warehouse.con
@@ -148,7 +148,7 @@ def _asked(built: list[tuple]) -> dict[str, int]:
 def run_checks(
     con: duckdb.DuckDBPyConnection, checks: list[tuple[str, str, int]]
 ) -> tuple[dict[int, Refusal], dict[str, int]]:
-    """Return the first offence of each dump against a check of severity error, and offences per check that warns."""
+    """Return the first offense of each dump against a check of severity error, and offenses per check that warns."""
     offenders: dict[int, Refusal] = {}
     warnings: dict[str, int] = {}
     for name, severity, count in checks:

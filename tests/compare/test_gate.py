@@ -29,7 +29,7 @@ def row(name: str, before: int | None, after: int | None, memory_space: int = 0,
      (100 * MIB, MIB, False), (100 * MIB, 100 * MIB, False)],
 )  # fmt: skip
 def test_growth_over_the_limit_is_refused(before: int, after: int, is_refused: bool):
-    """The share and the bytes have to be reached, to the byte; what fell is no offence."""
+    """The share and the bytes have to be reached, to the byte; what fell is no offense."""
     verdict = judge([row("jit_f", before, after)], LIMIT)
     assert (is_refused, not is_refused, 1) == (bool(verdict.offenders), verdict.is_passed, verdict.compared_count)
 

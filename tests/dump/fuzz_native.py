@@ -133,14 +133,14 @@ def fuzz(mutations: int, seed: int, keep: Path) -> int:
             batch.append(mutated(dice, dice.choice(large)))
         batch += dice.choices(victims, weights, k=2)
         make, work = scanner_of(dice), work_of(batch)
-        offence = offended(make, work)
-        if offence is not None:
+        offense = offended(make, work)
+        if offense is not None:
             one = next(([one] for one in work if offended(make, [one])), work)
             keep.mkdir(parents=True, exist_ok=True)
             for number, (_, files) in enumerate(one):
                 for role, data in files.items():
                     (keep / f"native-{seed}-{done}-{number}.{role}").write_bytes(data)
-            print(f"a batch behind mutation {done} of seed {seed} broke it; it is in {keep}: {offence}")
+            print(f"a batch behind mutation {done} of seed {seed} broke it; it is in {keep}: {offense}")
             return 1
         accepted += len(taken(make(), work))
         done += min(BATCH, mutations - done)

@@ -39,14 +39,14 @@ PARTED = [pytest.param(path, marks=pytest.mark.soak if path.name.startswith(OTHE
 LEFT = ("tensorflow-1.15", "tensorflow-2.1.", "tensorflow-2.5.")
 
 
-def offence(*files: dict[str, bytes]) -> str | None:
+def offense(*files: dict[str, bytes]) -> str | None:
     """Return in what the native reader offends, None where it does not."""
     return fuzz_native.offended(lambda: Scanned(new_scanner()), work_of(files))
 
 
 def is_taken(files: dict[str, bytes]) -> bool:
     """Return whether the native reader takes a dump, which is then the same as in Python."""
-    assert offence(files) is None
+    assert offense(files) is None
     return bool(fuzz_native.taken(Scanned(new_scanner()), work_of([files])))
 
 
@@ -80,7 +80,7 @@ def test_the_corpus_becomes_the_same_tables(path: Path):
 @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 def test_generated_dumps_become_the_same_tables(generated: list[Dump]):
     """Whatever the grammar allows: the same tables, or it is left to Python."""
-    assert offence(*[render(dump) for dump in generated]) is None
+    assert offense(*[render(dump) for dump in generated]) is None
 
 
 @pytest.mark.soak
@@ -89,7 +89,7 @@ def test_generated_dumps_become_the_same_tables(generated: list[Dump]):
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 def test_many_generated_dumps_become_the_same_tables(generated: list[Dump]):
     """The same, at length."""
-    assert offence(*[render(dump) for dump in generated]) is None
+    assert offense(*[render(dump) for dump in generated]) is None
 
 
 TEXTS = [
@@ -120,7 +120,7 @@ def common_dumps(draw) -> Dump:
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 def test_generated_dumps_of_common_dialects_become_the_same_tables(generated: list[Dump]):
     """With any cells: indices, memory spaces, pages, overlaps, peaks, trees with fake lines."""
-    assert offence(*[render(dump) for dump in generated]) is None
+    assert offense(*[render(dump) for dump in generated]) is None
 
 
 slots = st.builds(
@@ -158,7 +158,7 @@ def test_many_values_in_one_allocation(slots, taken):
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_dumps(name):
     """What is written to keep a reader busy is refused, or becomes the same tables."""
-    assert offence({"combined": HOSTILE[name](20_000)}) is None
+    assert offense({"combined": HOSTILE[name](20_000)}) is None
 
 
 @needs_it

@@ -81,9 +81,9 @@ def test_every_rule_has_a_dump_that_breaks_it():
 
 
 def test_a_dump_that_breaks_a_rule_is_loaded_and_gives_this_warning_alone(loaded, own):
-    """Exit 0, the offences counted by rule, and a row with the first of them, also where it is computed again later.
+    """Exit 0, the offenses counted by rule, and a row with the first of them, also where it is computed again later.
 
-    `bufferhouse check` counts the same offences, and warnings alone do not make it fail.
+    `bufferhouse check` counts the same offenses, and warnings alone do not make it fail.
     """
     code, summary = loaded[1]
     assert (0, len(BREACHES), 0) == (code, summary["new"], summary["rejected"])
