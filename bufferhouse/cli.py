@@ -35,10 +35,12 @@ from bufferhouse.commands import (
 from bufferhouse.commands import (
     copy as copying,
 )
+from bufferhouse.commands.options import Verbs
 from bufferhouse.errors import is_full, unwritable
 from bufferhouse.version import __version__
 
 app = typer.Typer(
+    cls=Verbs,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bufferhouse.commands.options import FormatOption, check_format, guarded, say
+from bufferhouse.commands.options import FormatOption, Verbs, check_format, guarded, say
 from bufferhouse.errors import UsageError
 from bufferhouse.redaction import HIDDEN, redacted
 
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from bufferhouse.config.keys import Key
     from bufferhouse.config.load import Config
 
-config = typer.Typer(no_args_is_help=True, help="Check the configuration.\n\nExample: bufferhouse config check")
+config = typer.Typer(
+    cls=Verbs, no_args_is_help=True, help="Check the configuration.\n\nExample: bufferhouse config check"
+)
 ConfigOption = Annotated[
     Path | None,
     typer.Option(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from bufferhouse.engine import interrupts
 from bufferhouse.errors import (
@@ -28,6 +29,18 @@ from bufferhouse.warehouse import Address, address_of
 
 if TYPE_CHECKING:
     from bufferhouse.warehouse.warehouse import Warehouse
+
+
+class Verbs(TyperGroup):
+    """A list of verbs in a help, each with the whole first sentence of its own; Typer cuts them to a line."""
+
+    def format_commands(self, ctx: typer.Context, formatter: Any) -> None:
+        """Write the list."""
+        verbs = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, verb.get_short_help_str(sys.maxsize)) for name, verb in verbs.items() if not verb.hidden]
+            )
 
 
 def address(text: str) -> Address:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from bufferhouse.commands import completion
-from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, file_option, guarded, say
+from bufferhouse.commands.options import Verbs, WaitOption, WarehouseOption, check_format, file_option, guarded, say
 from bufferhouse.commands.query import FromOption, asked_origin
 from bufferhouse.redaction import give
 from bufferhouse.warehouse import Address
@@ -28,6 +28,7 @@ ProgramRunOption = Annotated[
 ]
 
 report = typer.Typer(
+    cls=Verbs,
     no_args_is_help=True,
     help="Show reports on the fleet, a run, a program, or two runs.\n\nExample: bufferhouse report fleet",
 )

@@ -9,6 +9,7 @@ from bufferhouse.commands import completion
 from bufferhouse.commands.options import (
     FormatOption,
     PlanOption,
+    Verbs,
     WaitOption,
     WarehouseOption,
     YesOption,
@@ -31,10 +32,11 @@ _RUN = "The run: its name, the beginning of it, latest, previous or latest:track
 _RUNS = f"The runs. {_RUN.replace('The run: its', 'Each by its')}"
 _SIGNATURE = 60  # characters on a terminal
 runs = typer.Typer(
+    cls=Verbs,
     no_args_is_help=True,
     help="List, describe, rename, pin, complete and remove runs.\n\nExample: bufferhouse runs ls",
 )
-rejects = typer.Typer(help="List, show, replay and remove rejects.\n\nExample: bufferhouse rejects --all")
+rejects = typer.Typer(cls=Verbs, help="List, show, replay and remove rejects.\n\nExample: bufferhouse rejects --all")
 
 
 @runs.command("ls")

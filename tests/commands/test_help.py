@@ -49,6 +49,16 @@ def test_each_help_has_an_example_that_its_verb_takes(name):
         command.make_context(verb, words)
 
 
+@pytest.mark.parametrize("name", [name for name, verb in VERBS.items() if hasattr(verb, "commands")])
+def test_a_list_of_verbs_says_what_each_does_to_the_end(name):
+    """Cut to a line, as Typer does it, half of them did not say it."""
+    listed = " ".join(call(*name.split()[1:], "--help").out.partition("Commands:")[2].split())
+    assert "..." not in listed
+    for word, verb in VERBS[name].commands.items():
+        first = " ".join(verb.help.split("\n\n")[0].split()).partition(". ")[0].rstrip(".")
+        assert f" {word} {first}." in f" {listed}"
+
+
 # `models` counts the rows of all models: seconds. Of four models tests/models/test_build.py asks for it.
 @pytest.mark.parametrize("verb", [*SHOWN, pytest.param("models", marks=pytest.mark.soak)])
 def test_examples_run_on_the_example_fleet(own_warehouse: Path, monkeypatch: pytest.MonkeyPatch, verb: str):
