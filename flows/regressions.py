@@ -256,6 +256,12 @@ def _gone(found: Found) -> list[str]:
     return [label for one, _ in found if not one.is_part for label in gone_programs(one)]
 
 
+def _is_copy(comparison: Comparison) -> bool:
+    """Return whether two runs have the same start and the same dumps: then they are no two nights."""
+    starts = {side["started_at"] for side in (comparison.before, comparison.after)}
+    return len(starts) == 1 and bool(comparison.rows) and all(row["has_same_content"] for row in comparison.programs)
+
+
 def _unknown_count(found: Found) -> int:
     return sum(_programs(one, (row for row in one.rows if row.is_unknown)) for one, _ in found)
 
@@ -271,6 +277,7 @@ def _counts(found: Found, chosen: Chosen, stale: Sized) -> dict[str, int]:
         "newer runs, all dumps refused": len(chosen.refused),
         "newer runs, none before them": len(chosen.first),
         "newest by a start in the future": len(chosen.ahead),
+        "one run under two names": sum(_is_copy(one) for one, _ in found),
         "regressions": sum(_programs(one, verdict.offenders) for one, verdict in found),
         "accepted": sum(_programs(one, (row for row, _ in verdict.accepted)) for one, verdict in found),
         "reshaped": sum(_programs(one, (row for row in one.rows if row.status == RESHAPED)) for one, _ in found),
@@ -288,6 +295,8 @@ def _said(found: Found, chosen: Chosen, regression_count: int) -> Iterator[str]:
         yield f"nothing could be compared: {', '.join(map(title, empty))}"
     if unknown := _unknown_count(found):
         yield f"not compared, without known bytes: {counted(unknown, 'program')}"
+    if copies := [comparison for comparison, _ in found if _is_copy(comparison)]:
+        yield f"one run under two names, and not compared with one before: {', '.join(map(title, copies))}"
     if gone := _gone(found):
         yield f"{counted(len(gone), 'program')} gone since the run before: {some_of(gone, *_SHOWN)}"
     if refused := _refused_dumps(found):

@@ -410,6 +410,20 @@ def test_programs_without_known_bytes_are_told_beside_others(prefect_server, tmp
     assert ("COMPLETED", message, []) == (state.type.value, state.message, told)
 
 
+def test_a_run_that_was_loaded_under_two_names_is_told(prefect_server, tmp_path, told):
+    """It is its own run before: what grew since the night before is in neither, and nothing grew between the names."""
+    path, nights = tmp_path / "warehouse.duckdb", []
+    for day, (name, grown) in {1: ("n1", 0), 2: ("n2", 2**26)}.items():
+        write_dumps(tmp_path / name, [1], lambda number, grown=grown: small_dump(number + grown))
+        nights.append(night(tmp_path / name, day))
+    nights.append(str(shutil.copytree(tmp_path / "n2", tmp_path / "n2-copied")))
+    run_ingest(nights, path)
+    state = flows.regressions.regressions(warehouse=str(path), return_state=True)
+    message = "0 regressions in 1 comparison; one run under two names, and not compared with one before: n2 → n2-copied"
+    assert ("COMPLETED", message, []) == (state.type.value, state.message, told)
+    assert "1" == figures(artifacts(state)["regressions-summary"])["one run under two names"]
+
+
 def test_a_newest_run_that_starts_in_the_future_is_told(prefect_server, tmp_path, told):
     """A clock was wrong: no night after it is compared, however much grows in it."""
     path, nights = tmp_path / "warehouse.duckdb", []
