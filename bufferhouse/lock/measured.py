@@ -19,6 +19,7 @@ from bufferhouse.tabulate.signature import read_signature
 
 # `params[3]['w']`: the leaves of all layers are one site. `args[3]` is an argument, and stays.
 _LAYER = re.compile(r"\[\d+\](?=[\[.])")
+_MOST_NAMED = 5  # programs in a note
 _REFUSED = """
 SELECT source_uri FROM raw.rejects
 WHERE state = 'open' AND role <> 'log' AND run_id IN (SELECT unnest(CAST($run_ids AS BIGINT[])))
@@ -31,8 +32,8 @@ def measured(
 ) -> Lock:
     """Return the entries of the dumps of some runs, None for all.
 
-    If a program has several dumps, the largest represents it, and a note says so if runs differ. Another note says for
-    how many programs the compiler is not known.
+    If a program has several dumps, the largest represents it, and a note says so if runs differ. Other notes say for
+    how many programs the compiler is not known, and which programs are known not to fit.
     `chip` is what the dumps are compiled for; if it is None, their run decides, else the name of the dump (cpu, tpu,
     sm_9.0).
     """
@@ -52,6 +53,12 @@ def measured(
         lock.notes.append(
             f"nothing says which compiler made the dumps of {counted(unnamed, 'program')}, so no check can tell that "
             "another one did; say it in a run.json beside them, or with: bufferhouse runs set RUN compiler=…"
+        )
+    if refused := sorted({f"{entry.function} ({entry.chip})" for row, entry in entries if row["did_not_fit"]}):
+        more = f" and {len(refused) - _MOST_NAMED:,} more" if len(refused) > _MOST_NAMED else ""
+        lock.notes.append(
+            f"{counted(len(refused), 'program')} did not fit, as files beside dumps or messages say: "
+            f"{', '.join(refused[:_MOST_NAMED])}{more}; a check says what grew, and not what fits"
         )
     lock.refused = [uri for (uri,) in execute(con, _REFUSED, run_ids=run_ids).fetchall()]
     return lock

@@ -14,8 +14,9 @@ SELECT
     MAX(c.compiler) AS compiler,  -- What embeds XLA; null where nobody said.
     MAX(c.compiler_version) AS compiler_version,  -- Its version.
     MAX(o.compiler_revision) AS compiler_revision,  -- Source revision of the compiler.
-    MAX(c.xla_flags) AS xla_flags  -- XLA_FLAGS of the run.
-FROM marts.observations_v1 AS o
+    MAX(c.xla_flags) AS xla_flags,  -- XLA_FLAGS of the run.
+    BOOL_OR(o.did_not_fit) AS did_not_fit  -- It did not fit, as files beside it or a message of its run say; null where nothing says so.
+FROM marts.observations_v2 AS o
 INNER JOIN marts.programs_v1 AS p ON o.program_id = p.program_id
 INNER JOIN marts.runs_v2 AS r ON o.run_id = r.run_id
 LEFT JOIN marts.compiled_programs_v1 AS c ON o.run_id = c.run_id AND o.program_id = c.program_id AND o.dump_id = c.dump_id

@@ -64,6 +64,18 @@ def test_dumps_of_a_compiler_that_nobody_names_are_told(tmp_path: Path):
     assert "nothing says" not in call(*lock).err
 
 
+def test_a_program_that_did_not_fit_is_told(locked: Path, tmp_path: Path):
+    """Its bytes are those of the file, so it passes: what nothing grew says is not that it fits."""
+    dumps = shutil.copytree(LOCKED / "kept", tmp_path / "kept")
+    [dump] = dumps.glob("*-buffer-assignment.txt.gz")
+    (dumps / f"{dump.name.rpartition('.cpu_after')[0]}.oom_intermediate_module.txt").write_text("HloModule jit_f")
+    [name] = {key[0] for key in read_lock(locked).entries}
+    said = call("lock", "--check", dumps, "--file", locked)
+    told = f"1 program did not fit, as files beside dumps or messages say: {name} (cpu); a check says what grew"
+    assert (0, True, True) == (said.code, told in said.out, told in said.err)
+    assert "did not fit" not in call("lock", "--check", LOCKED / "kept", "--file", locked).err
+
+
 def test_a_check_passes_or_names_the_line(locked: Path, tmp_path: Path):
     """Unchanged programs pass; a removed remat is an error at its line, and a comment that links it."""
     said = call("lock", "--check", LOCKED / "kept", "--file", locked)
