@@ -266,3 +266,13 @@ def test_what_was_refused_is_not_said_to_fit(name: str, capacity: str, is_refuse
     assert (is_refused, is_refused, not is_refused) == (said.code, found["is_refused"], found["fits"])
     text = " ".join(call(*words).out.split())
     assert (is_refused, not is_refused) == ("Yet it did not fit where it was compiled" in text, " as it is." in text)
+
+
+@pytest.mark.parametrize(("space", "is_said"), [(0, False), (1, True)])
+def test_what_fits_into_the_memory_of_kernels_may_not_fit_beside_them(
+    example_warehouse: Path, space: int, is_said: bool
+):
+    """What they take while they run is in no dump, and nobody says that it does."""
+    words = ("--run", RUN, "--warehouse", example_warehouse, "--memory-space", space, "--fit", "1GiB")
+    said = call("whatif", PROGRAM, *words)
+    assert (0, is_said) == (said.code, "What kernels take of this memory space" in said.out)

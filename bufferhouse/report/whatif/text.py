@@ -204,6 +204,10 @@ def change_lines(change: Change) -> list[str]:
         )
     elif found is not None:
         lines.append(_verdict(found, is_estimate=_is_estimate(change.outcome)))
+        if found.fits and subject.space.memory_space and subject.dump["platform"] == "tpu":
+            lines.append(
+                "What kernels take of this memory space while they run is in no dump: it may not fit all the same."
+            )
         if not found.fits:
             lines.append(f"Kinds of edit that were tried: {', '.join(change.means)}; --means allows others.")
     if change.outcome.after.is_cut:
