@@ -306,6 +306,15 @@ def test_another_program_that_has_no_memory_is_no_failure_of_xla():
         "[ 1234.567] Out of memory: Killed process 4321 (python) total-vm:123456kB, anon-rss:1234kB",
         "Memory cgroup out of memory: Killed process 4321 (python3) total-vm:123456kB, UID:0 pgtables:9kB",
         "terminate called after throwing an instance of 'std::bad_alloc'",
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79 GiB",
+        "RuntimeError: CUDA error: out of memory",
+        "numpy._core._exceptions._ArrayMemoryError: Unable to allocate 12.0 GiB for an array with shape (40, 40)",
+        "slurmstepd: error: Detected 1 oom_kill event in StepId=1.batch. Some of the step tasks have been OOM Killed.",
+        "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=1.batch cgroup.",
+        "      Reason:       OOMKilled",
+        "python3 invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0",
+        "systemd[1]: train.service: A process of this unit has been killed by the OOM killer.",
+        "systemd[1]: train.service: Failed with result 'oom-kill'.",
     ],
 )
 def test_memory_that_does_not_suffice_in_other_words_never_passes_silently(line: str):
