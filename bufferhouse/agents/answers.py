@@ -136,21 +136,23 @@ def explain_program(
 def oom(place: Address, limits: Limits, run: str) -> Found:
     """Return why programs of a run did not fit, from the messages that were ingested with it: `bufferhouse oom RUN`."""
     from bufferhouse.messages.join import dumps, unread
-    from bufferhouse.messages.rows import refused, stored
+    from bufferhouse.messages.rows import has_logs, refused, stored
     from bufferhouse.oom.finding import explain, without_message
     from bufferhouse.report.oom.text import Explanation, oom_text
     from bufferhouse.warehouse.run_names import find
 
     with reading(place, is_long=True) as warehouse:
         named = find(warehouse.con, run)
-        messages = stored(warehouse.con, named.run_id)
+        messages, is_logged = stored(warehouse.con, named.run_id), has_logs(warehouse.con, named.run_id)
         candidates = dumps(warehouse.con, named.run_name)
         lines, paths = refused(warehouse.con, named.run_id), unread(warehouse.con, named.run_name)
         findings = explain(warehouse.con, messages, candidates, has_unread=bool(paths))
         silent = without_message(findings, candidates)
         found = _told(oom_text(Explanation(findings, lines, silent, paths), "json"), warehouse.note)
     if not findings:
-        nothing = f"no log that was ingested with the run {named.run_name} has a message about memory"
+        nothing = f"no log was ingested with the run {named.run_name}: nobody says whether its programs fitted"
+        if is_logged:
+            nothing = f"no log that was ingested with the run {named.run_name} has a message about memory"
         found["note"] = "; ".join(filter(None, [nothing, found["note"]]))
     return found
 

@@ -2,6 +2,7 @@
 
 import io
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -75,6 +76,11 @@ def oom(
                 from bufferhouse.messages import rows
 
                 messages, refused = rows.stored(con, named.run_id), rows.refused(con, named.run_id)
+                if not rows.has_logs(con, named.run_id):
+                    say(
+                        f"bufferhouse: no log was ingested with the run {named.run_name}; to name one: "
+                        f"bufferhouse oom LOG --run {shlex.quote(named.run_name)}"
+                    )
             if con is not None:
                 candidates = join.dumps(con, named and named.run_name)
                 unread += join.unread(con, named and named.run_name)

@@ -109,6 +109,12 @@ def stored(con: duckdb.DuckDBPyConnection, run_id: int | None = None) -> list[Me
     return list(found.values())
 
 
+def has_logs(con: duckdb.DuckDBPyConnection, run_id: int) -> bool:
+    """Return whether a log of a run was read, whatever it says."""
+    sql = "SELECT 1 FROM staging.oom_logs WHERE run_id = $run_id LIMIT 1"
+    return execute(con, sql, run_id=run_id).fetchone() is not None
+
+
 def refused(con: duckdb.DuckDBPyConnection, run_id: int) -> list[Refused]:
     """Return what was refused of the logs of a run and not taken since; a message that is kept says its own faults."""
     found = execute(

@@ -69,10 +69,22 @@ def test_what_a_question_leaves_out_is_said(warehouse, tmp_path):
 
 
 def test_a_run_without_a_message_about_memory_is_said(example_warehouse):
-    """An empty list alone would read as a run that fitted."""
+    """An empty list alone would read as a run that fitted, and more so where no log was read."""
     found = asked(example_warehouse, "oom", run="latest")
     assert [] == found["findings"]
-    assert "no log that was ingested with the run jaxlib-0.10.0 has a message about memory" == found["note"]
+    said = "no log was ingested with the run jaxlib-0.10.0: nobody says whether its programs fitted"
+    assert said == found["note"]
+
+
+def test_a_run_whose_logs_say_nothing_about_memory_is_said(warehouse, tmp_path):
+    """That they were read is told."""
+    write_dumps(tmp_path / "job", [1], small_dump)
+    (tmp_path / "job" / "train.log").write_text("step 1\n")
+    assert 0 == ingest(warehouse, tmp_path / "job")[0]
+    assert (
+        "no log that was ingested with the run job has a message about memory"
+        == asked(warehouse, "oom", run="job")["note"]
+    )
 
 
 def test_pages_are_the_whole(example_warehouse):

@@ -757,6 +757,11 @@ def test_where_there_is_no_log_it_is_said(tmp_path):
     (tmp_path / "train").write_bytes(log("libtpu-0.0.33/kv").read_bytes())
     said = call("oom", tmp_path)
     assert (0, True) == (said.code, "no log was named, and no file there has the name of a log" in said.err)
+    warehouse = tmp_path / "warehouse.duckdb"
+    call("ingest", log(FITS).parent, "--exclude", "*stderr.txt", "--warehouse", warehouse, "--run", "my run")
+    said = call("oom", "my run", "--warehouse", warehouse)
+    assert (0, True) == (said.code, "no log was ingested with the run my run; to name one: " in said.err)
+    assert said.err.rstrip().endswith("bufferhouse oom LOG --run 'my run'")
 
 
 @pytest.mark.parametrize(
