@@ -46,7 +46,7 @@ def oom(
 
     Example: bufferhouse oom train.log /tmp/dumps/2026-11-23
     """
-    from bufferhouse.messages import join
+    from bufferhouse.messages import join, rows
     from bufferhouse.oom.finding import explain, without_message
     from bufferhouse.report.oom.text import Explanation, oom_text
     from bufferhouse.report.writing import check_page_path
@@ -68,13 +68,11 @@ def oom(
             "and so on"
         )
     messages, refused = _read(logs, is_alone=len(logs) == 1 and not held and run is None)
-    findings, candidates = [], []
+    findings, candidates, silent = [], [], []
     unread: list[str] = []
-    if messages or held or (run is not None and not logs):
+    if messages or held or run is not None:
         with _connection(held, run, warehouse, wait, unread, may_be_path=asked is None) as (con, named):
             if run is not None and not logs:
-                from bufferhouse.messages import rows
-
                 messages, refused = rows.stored(con, named.run_id), rows.refused(con, named.run_id)
                 if not rows.has_logs(con, named.run_id):
                     say(
@@ -85,8 +83,10 @@ def oom(
                 candidates = join.dumps(con, named and named.run_name)
                 unread += join.unread(con, named and named.run_name)
             findings = explain(con, messages, candidates, has_unread=bool(unread))
-    # Of logs that are named beside a run it has other failures, which its own logs tell.
-    silent = [] if run is not None and logs else without_message(findings, candidates)
+            silent = without_message(findings, candidates)
+            if silent and run is not None and logs:  # the run has other failures, which its own logs tell
+                own = explain(con, rows.stored(con, named.run_id), candidates)
+                silent = without_message([*findings, *own], candidates)
     found = Explanation(findings, refused, silent, unread)
 
     def page() -> str:

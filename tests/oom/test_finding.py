@@ -764,6 +764,25 @@ def test_where_there_is_no_log_it_is_said(tmp_path):
     assert said.err.rstrip().endswith("bufferhouse oom LOG --run 'my run'")
 
 
+@pytest.mark.parametrize(("is_told", "code"), [(False, 1), (True, 0)])
+def test_a_log_that_says_nothing_does_not_hide_what_did_not_fit_in_the_run(tmp_path, is_told: bool, code: int):
+    """Files beside its dump say so; where its own logs tell of it, the log that is named is about something else."""
+    name, warehouse = "libtpu-0.0.33/xent", tmp_path / "warehouse.duckdb"
+    beside = tmp_path / "run"
+    shutil.copytree(log(name).parent, beside)
+    [dump] = beside.glob("*-buffer-assignment.txt")
+    stem = dump.name.partition(".after_optimizations")[0]
+    (beside / f"{stem}.oom_intermediate_module.txt").write_text("HloModule f\n")
+    if not is_told:
+        (beside / "stderr.txt").unlink()
+    call("ingest", beside, "--warehouse", warehouse)
+    (tmp_path / "other.log").write_text("step 1\n")
+    words = ("--warehouse", warehouse, "--format", "json")
+    said = call("oom", tmp_path / "other.log", "--run", "run", *words)
+    assert (code, not is_told) == (said.code, bool(json.loads(said.out)["without_message"]))
+    assert 2 == call("oom", tmp_path / "other.log", "--run", "none", *words).code
+
+
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
