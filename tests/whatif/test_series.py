@@ -271,7 +271,7 @@ def test_no_measured_point_fits_that_its_compiler_refused(warehouse, tmp_path):
             (folder / "module_0001.jit_f.cl_853872983.oom_intermediate_module.txt").write_text("HloModule jit_f")
     loaded(warehouse, dumps)
     words = ("fits", "jit_f", "--chip", "v4", "--warehouse", warehouse)
-    text, less = call(*words).out, "Their compiler refused 8, though less than this is reserved.\n"
+    text, less = call(*words).out, "Refused by the compiler, although less than this is reserved: 8.\n"
     assert f"{less}The largest measured that fits is 4.\n" in text
     assert "may fit" not in text
     [series] = json.loads(call(*words, "--format", "json").out)["series"]
@@ -280,7 +280,12 @@ def test_no_measured_point_fits_that_its_compiler_refused(warehouse, tmp_path):
     assert ["measured", "measured", "measured, but refused"] == [point["how"] for point in series["points"]]
     # Of another memory it is not known.
     text = call("fits", "jit_f", "--capacity", "30GiB", "--warehouse", warehouse).out
-    assert f"{less}The largest measured, 8, fits; nothing larger was measured." in text
+    assert f"{less}Whether 8 fits, as its bytes do, is not known: its compiler refused it.\n" in text
+    # Nor is it where nobody says what it was compiled for.
+    for size in (2, 4, 8):
+        (dumps / f"b{size}" / "run.json").unlink()
+    said = call("fits", "jit_f", "--chip", "v4", "--from", dumps, "--format", "json")
+    assert 4 == json.loads(said.out)["series"][0]["largest_measured"]
 
 
 @pytest.mark.parametrize(

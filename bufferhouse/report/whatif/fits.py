@@ -110,14 +110,18 @@ def _section(series: Series, asked: Asked, said: Callable[[int], str]) -> Sectio
         named = ", ".join(printable(one or "one that is not known", 60) for one in compilers)
         lines.append(f"The points are of several compilers: {named}. Choose the dumps of one run with --run.")
     if refused := [f"{point.number:,}" for point in series.points if _is_refused(point, asked)]:
-        lines.append(f"Their compiler refused {', '.join(refused)}, though less than this is reserved.")
+        lines.append(f"Refused by the compiler, although less than this is reserved: {', '.join(refused)}.")
     lines += _lines(series, _fitting(series, asked), said)
     return Section(title, lines, _POINTS, _rows(series, asked))
 
 
 def _fitting(series: Series, asked: Asked) -> Fitting:
-    is_of_chip = asked.chip is not None and series.device_kind in chip_of(asked.chip).kinds
-    return fitting(series, asked.capacity_bytes, is_of_chip=is_of_chip)
+    if asked.chip is None:
+        return fitting(series, asked.capacity_bytes)
+    chip = chip_of(asked.chip)
+    # Where nobody says which device it was, a refusal counts as one of this chip: nothing else would be sure.
+    is_unknown = not series.device_kind and series.compile_target.startswith(chip.target)
+    return fitting(series, asked.capacity_bytes, is_of_chip=is_unknown or series.device_kind in chip.kinds)
 
 
 def _is_refused(point: Point, asked: Asked) -> bool:
@@ -152,6 +156,8 @@ def _lines(series: Series, found: Fitting, said: Callable[[int], str]) -> list[s
     lines = []
     if found.largest is None:
         lines.append("No measured point fits.")
+    elif found.largest.is_refused:
+        lines.append(f"Whether {found.largest.number:,} fits, as its bytes do, is not known: its compiler refused it.")
     elif found.next is None:
         lines.append(f"The largest measured, {found.largest.number:,}, fits; nothing larger was measured.")
     else:
