@@ -27,7 +27,7 @@ class Finding:
     `value_count` at the peak with their worth: by how much it falls without each; or the first of as many allocations
     that the message lists. `advice` are changes that the dump supports, with the bytes they concern, and the first of
     the `of_count` values that they are about. `alike_count` is how many messages with faults it stands for: they begin
-    as it does.
+    as it does. `lacks` is the size that failed in the module of the dump, where the dump has no allocation of it.
     """
 
     message: Message
@@ -42,6 +42,7 @@ class Finding:
     value_count: int = 0
     advice: list[Record] = field(default_factory=list)
     alike_count: int = 0
+    lacks: str | None = None
 
     @property
     def needed_bytes(self) -> int | None:
@@ -107,6 +108,10 @@ def explain(
             is_there = join.has_named(con, message, dump["dump_id"])
             finding.figures = [one if is_there else _unproved(one) for one in finding.figures]
         finding.doubt = _doubt(con, finding, is_taken=dump["dump_id"] in taken)
+        # A TPU reserves at once what a program takes, which is no allocation.
+        is_sized = message.module and message.dialect in ("G1", "G2") and not message.faults
+        if is_sized and not join.has_allocation(con, message, dump["dump_id"]):
+            finding.lacks = join.allocated(message)
         if finding.doubt is None:
             _take_apart(con, finding)
     return findings
@@ -278,6 +283,7 @@ def record(finding: Finding) -> Record:
         "dump": dump["source_uri"] if dump else None,
         "reason": finding.reason,
         "doubt": finding.doubt,
+        "lacks": finding.lacks,
         "is_failure": message.is_failure,
         "capacity_bytes": finding.capacity_bytes,
         "over_bytes": finding.over_bytes,

@@ -962,6 +962,10 @@ def test_a_dump_without_an_allocation_of_the_size_is_doubted(con, held, said: st
     data = io.BytesIO(f"RESOURCE_EXHAUSTED: Out of memory while trying to {said}".encode())
     [finding] = explain(con, list(read_messages(data)), held("libtpu-0.0.33/kv"))
     assert (doubt, doubt is None) == (finding.doubt, bool(finding.values))
+    # A dump of the module is taken, at whatever sizes, and that is said.
+    is_lacking = "5.00GiB" in said
+    assert is_lacking == ("The dump has no allocation of 5.00GiB" in oom_text(Explanation([finding]), "table"))
+    assert ("5.00GiB" if is_lacking else None) == record(finding)["lacks"]
 
 
 @pytest.mark.parametrize(("size", "doubt"), [("8.00G", None), ("2.00G", "it has no allocation of 2.00G")])

@@ -248,6 +248,8 @@ def _told_about(finding: Finding) -> Iterator[str]:
         yield f"no dump: {finding.reason}"
     if finding.doubt:
         yield f"The dump, of {printable(finding.dump['program_name'])}, may be another program's: {finding.doubt}."
+    if finding.lacks:
+        yield f"The dump has no allocation of {finding.lacks}: it may be of the module at other sizes."
     unknown = [one for one in finding.figures if not one.is_reproduced and one.found_bytes is not None]
     for one in unknown:
         yield (
