@@ -91,16 +91,16 @@ def test_pages_are_the_whole(example_warehouse):
     """Asked page by page, a list is there once, and `pages` says where the next one begins."""
     whole = asked(example_warehouse, "list_programs", Page(0, 200))
     assert {} == whole["pages"]
-    rows, page = [], Page(0, 7)
+    rows, page = [], Page(0, 12)
     while True:
         found = asked(example_warehouse, "list_programs", page)
         rows += found["rows"]
         if found["pages"]["rows"]["next_offset"] is None:
             break
-        page = Page(found["pages"]["rows"]["next_offset"], 7)
+        page = Page(found["pages"]["rows"]["next_offset"], 12)
     assert whole["rows"] == rows
     with pytest.raises(UsageError, match=f"expected less than {len(rows)}"):
-        asked(example_warehouse, "list_programs", Page(len(rows), 7))
+        asked(example_warehouse, "list_programs", Page(len(rows), 12))
 
 
 def test_an_answer_is_never_too_long():
@@ -139,7 +139,7 @@ def test_lists_within_one_row_alone_have_pages(example_warehouse):
     (whole,) = asked(example_warehouse, "compare", Page(0, 200), **pair)["programs"]
     causes, offset = [], 0
     while offset is not None:
-        found = asked(example_warehouse, "compare", Page(offset, 6), **pair)
+        found = asked(example_warehouse, "compare", Page(offset, 8), **pair)
         causes += found["programs"][0]["causes"]
         assert (whole["delta_bytes"], 15) == (
             found["programs"][0]["delta_bytes"],
@@ -149,7 +149,7 @@ def test_lists_within_one_row_alone_have_pages(example_warehouse):
     assert whole["causes"] == causes
     assert whole["delta_bytes"] == sum(cause["bytes"] for cause in causes)
     with pytest.raises(UsageError, match="expected less than 15"):
-        asked(example_warehouse, "compare", Page(15, 6), **pair)
+        asked(example_warehouse, "compare", Page(15, 8), **pair)
 
 
 def test_lists_of_lists_are_cut_and_counted_too():

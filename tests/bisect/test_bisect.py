@@ -115,23 +115,10 @@ def test_a_step_behind_a_point_that_says_nothing_is_told(last: Point, told: str)
 
 
 def test_what_did_not_fit_is_explained(tmp_path: Path):
-    """A compilation that fails leaves its dump: the message in its log is explained by it, the next time, too."""
-    specimen = CHECKOUT / "examples" / "oom" / "libtpu-0.0.33" / "args"
-    script = tmp_path / "compile_it.py"
-    script.write_text(OUT_OF_MEMORY.format(specimen=str(specimen)))
-    words = ["--release", "fits", "--release", "fails", "--fail-is-bad", "--warehouse", tmp_path / "w.duckdb"]
-    for compiled in (2, 1):
-        said = call("bisect", "jit_residual_add", *words, "--format", "json", "--", sys.executable, script, "{release}")
-        found = json.loads(said.out)
-        assert ("fails", compiled) == (found["first_bad"], found["compile_count"])
-        finding = next(one for one in found["findings"] if one["is_failure"])
-        assert (16_909_336_576, 24 << 30) == (finding["capacity_bytes"], finding["parts"]["arguments"])
-        run = found["points"][-1]["run_name"]
-        assert finding["dump"].endswith(f"-buffer-assignment.txt of run {run}")  # its folder is gone
+    """A compilation that fails leaves its dump: the message in its log is explained by it, the next time, too.
 
-
-def test_a_run_of_a_failed_compilation_is_no_run_of_others(tmp_path: Path):
-    """Its dump is of no program that ran: where runs of others are taken, the release is compiled again, and fails."""
+    The dump is of no program that ran: a run of others that has it, where such runs are taken, is no point of it.
+    """
     specimen = CHECKOUT / "examples" / "oom" / "libtpu-0.0.33" / "args"
     script = tmp_path / "compile_it.py"
     script.write_text(OUT_OF_MEMORY.format(specimen=str(specimen)))
@@ -140,10 +127,14 @@ def test_a_run_of_a_failed_compilation_is_no_run_of_others(tmp_path: Path):
     (others / "run.json").write_text(json.dumps({"compiler": "jaxlib", "compiler_version": "fits"}))
     assert 0 == call("ingest", others, "--warehouse", tmp_path / "w.duckdb").code
     words = ["--release", "fits", "--release", "fails", "--fail-is-bad", "--warehouse", tmp_path / "w.duckdb"]
-    for compiled in (2, 1):  # its run is there the second time only
+    for compiled in (2, 1):  # the run of the failed compilation is there the second time only
         said = call("bisect", "jit_residual_add", *words, "--format", "json", "--", sys.executable, script, "{release}")
         found = json.loads(said.out)
         assert ("fails", compiled) == (found["first_bad"], found["compile_count"])
+        finding = next(one for one in found["findings"] if one["is_failure"])
+        assert (16_909_336_576, 24 << 30) == (finding["capacity_bytes"], finding["parts"]["arguments"])
+        run = found["points"][-1]["run_name"]
+        assert finding["dump"].endswith(f"-buffer-assignment.txt of run {run}")  # its folder is gone
 
 
 def test_runs_of_others_are_taken_where_they_agree(bisect, example_warehouse: Path, tmp_path: Path):
