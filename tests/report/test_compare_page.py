@@ -130,7 +130,7 @@ def test_a_page_lists_the_first_and_says_what_is_left_out(example_warehouse: Pat
             assert f"; {differing} of these differ." in written
 
 
-@pytest.mark.parametrize("metric", ["occupied", "temp", "footprint"])
+@pytest.mark.parametrize("metric", ["occupied", pytest.param("temp", marks=pytest.mark.soak), "footprint"])
 def test_other_metrics_have_their_waterfalls(example_warehouse: Path, metric: str):
     """Whatever is compared goes from before to after; the footprint knows no peaks, so nothing is matched there."""
     comparison = read_comparison(example_warehouse, *CPU, metric=metric)

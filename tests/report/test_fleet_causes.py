@@ -2,7 +2,6 @@
 
 import json
 from collections import defaultdict
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +11,6 @@ from bufferhouse.query.statements import ask
 from bufferhouse.report.fleet.data import Fleet
 from bufferhouse.report.fleet.text import fleet_text
 from bufferhouse.report.text.figures import exact_bytes, human_bytes
-from tests.command_line import call
 from tests.report.pages import Parts
 
 
@@ -46,16 +44,13 @@ def test_what_came_back_has_no_cause(example_fleet: Fleet):
             assert bool(series.main_cause) == bool(series.has_moved and series.net_change_bytes)
 
 
-def test_every_form_names_the_causes(
-    example_fleet: Fleet, example_page: str, example_warehouse: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_every_form_names_the_causes(example_fleet: Fleet, example_page: str, monkeypatch: pytest.MonkeyPatch):
     """Terminal, Markdown, page and JSON say the same; to the byte where that is asked for."""
     monkeypatch.setenv("COLUMNS", "200")
     shown = {form: fleet_text(example_fleet, form) for form in ("table", "markdown")}
     exact = {form: fleet_text(example_fleet, form, exact=True) for form in ("table", "markdown")}
     cells = [cell for row in Parts(example_page).rows for cell in row]
-    said = call("report", "fleet", "--warehouse", example_warehouse, "--format", "json")
-    movers = json.loads(said.out)["answers"]["fleet_movers"]
+    movers = json.loads(fleet_text(example_fleet, "json"))["answers"]["fleet_movers"]
     assert example_fleet.answers["fleet_movers"].records == movers
     causes = {(row["main_cause_label"], row["main_cause_bytes"]) for row in movers if row["main_cause"]}
     assert causes == {

@@ -1,10 +1,12 @@
 """The truth page of a program: on a terminal, in Markdown, as JSON, as a page, and on the site."""
 
+import html
 import json
 import re
 import shutil
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from bufferhouse.commands.ingest_run import run_ingest
@@ -99,9 +101,11 @@ def test_a_wrong_program_is_answered_with_candidates(told):
     assert (2, True) == (outcome.code, "there is no program 'nothing'; there are:" in outcome.err)
 
 
-def test_names_that_would_do_harm_stay_text(tmp_path):
+def test_names_that_would_do_harm_stay_text(told, tmp_path):
     """A run whose name is a script is shown as it is written."""
-    path, folder = tmp_path / "w.duckdb", shutil.copytree(PROTOS / TPU, tmp_path / "dumps")
-    assert 0 == run_ingest([str(folder)], path, run_name=HOSTILE).exit_code
+    path = Path(shutil.copy(told, tmp_path / "w.duckdb"))
+    with duckdb.connect(str(path)) as con:
+        con.execute("UPDATE raw.runs SET run_name = ? WHERE run_name = ?", [HOSTILE, TPU])
     page = truth_page(read_truth(path, "jit_ma_scan"))
+    assert html.escape("<script>alert(1)") in page
     assert HOSTILE not in page
