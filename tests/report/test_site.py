@@ -261,13 +261,13 @@ def test_a_second_build_writes_nothing_and_a_new_run_only_what_it_changes(
     assert not [page for page in reached(folder) if page == gone]
 
 
-def load_sizes(folder: Path, warehouse: Path, sizes: Mapping[str, int]) -> None:
-    """Load runs called as their folders, each with a dump of one program that takes so many bytes."""
+def load_sizes(folder: Path, warehouse: Path, sizes: Mapping[str, int], *others: str) -> None:
+    """Load runs called as their folders, each with a dump of one program that takes so many bytes; and others there."""
     for name, size in sizes.items():
         (folder / name).mkdir()
         dump = folder / name / "module_0001.jit_f.cpu_after_optimizations-buffer-assignment.txt"
         dump.write_bytes(dump_text([Slot(0, 2, 0, size)]))
-    run_ingest([str(folder / name) for name in sizes], warehouse)
+    run_ingest([str(folder / name) for name in (*sizes, *others)], warehouse)
 
 
 def renewed(warehouse: Path, folder: Path, anew: Path) -> set[str]:
@@ -307,13 +307,13 @@ def made_anew(catalog_site: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     site, run = Path(shutil.copytree(catalog_site, folder / "site")), folder / "run"
     run.mkdir()
     for sizes in ({"sm_8.0_gpu": 64}, {"cpu": 96, "sm_7.0_gpu": 128}):
+        if is_later := any(run.iterdir()):
+            retire(site)
         for stage, size in sizes.items():
             dump = run / f"module_0001.jit_f.{stage}_after_optimizations-buffer-assignment.txt"
             dump.write_bytes(dump_text([Slot(0, 2, 0, size)]))
         run_ingest([str(run)], folder / "own.duckdb")
-        built(folder / "own.duckdb", site)
-    retire(site)
-    built(folder / "own.duckdb", site, is_forced=True)
+        built(folder / "own.duckdb", site, is_forced=is_later)
     return site
 
 
@@ -439,8 +439,7 @@ def test_what_comes_later_renews_the_pages_that_show_it(tmp_path: Path, begun: C
         [page] = folder.glob(f"programs/*/{name}.html")
         return str(page.relative_to(folder))
 
-    load_sizes(tmp_path, warehouse, {"before": 64, "after": 96})
-    run_ingest([str(tmp_path / name) for name in ("scoped", "first")], warehouse)
+    load_sizes(tmp_path, warehouse, {"before": 64, "after": 96}, "scoped", "first")
     built(*house)
     message = "Message about a program that did not fit"
     assert not [page for page in pages_of(folder) if message in (folder / page).read_text()]
