@@ -124,10 +124,10 @@ def grouped(entry: Entry, beside: Files, directory: str) -> Found:
 
 def _twins(candidates: Sequence[Entry]) -> set[str]:
     """Return the paths of dumps that are called like another one but for the compression: `x.txt` and `x.txt.gz`."""
+    if not any(entry.path.endswith(compression.ENDINGS) for entry in candidates):
+        return set()
     names = [compression.plain_name(entry.path) for entry in candidates]
     counts = Counter(names)
-    if len(counts) == len(names):
-        return set()
     return {entry.path for entry, name in zip(candidates, names, strict=True) if counts[name] > 1}
 
 
