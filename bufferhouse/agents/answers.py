@@ -13,7 +13,7 @@ from bufferhouse.errors import UsageError, check_known
 from bufferhouse.query.cookbook import question, questions, shown, with_run
 from bufferhouse.query.door import door
 from bufferhouse.query.format import formatted
-from bufferhouse.query.hints import why_empty, without_live_ranges
+from bufferhouse.query.hints import cut_off, why_empty, without_live_ranges
 from bufferhouse.query.listings import PROGRAMS, RUNS, described, read_by
 from bufferhouse.query.statements import marts_read
 from bufferhouse.warehouse import Address
@@ -82,8 +82,9 @@ def ask(place: Address, limits: Limits, name: str | None = None, parameters: dic
         ]
         return {"rows": listed, "reads": []}
     asked = question(name)
-    values = asked.values(_texts(parameters))
-    return _asked(place, limits, asked.sql, values, is_question=True, needs_live_ranges=asked.needs_live_ranges)
+    given = _texts(parameters)
+    told = {"needs_live_ranges": asked.needs_live_ranges, "most_rows": asked.most_rows(given)}
+    return _asked(place, limits, asked.sql, asked.values(given), is_question=True, **told)
 
 
 def query(place: Address, limits: Limits, sql: str, parameters: dict[str, Any] | None = None) -> Found:
@@ -212,6 +213,7 @@ def _asked(
     *,
     is_question: bool = False,
     needs_live_ranges: bool = False,
+    most_rows: int | None = None,
 ) -> Found:
     with reading(place) as warehouse, door(warehouse.con, limits) as opened:
         if is_question:
@@ -219,10 +221,11 @@ def _asked(
         found = opened.ask(sql, parameters)
         why = why_empty(warehouse.con, parameters) if not found.rows else ""
         left_out = without_live_ranges(warehouse.con, parameters) if needs_live_ranges and not why else ""
+        told = (why or left_out, cut_off(len(found.rows), most_rows), warehouse.note)
         return {
             "rows": json.loads(formatted(found.columns, found.rows, "json")),
             "reads": read_by(warehouse.con, sql),
-            "note": "; ".join(filter(None, (why or left_out, warehouse.note))) or None,
+            "note": "; ".join(filter(None, told)) or None,
         }
 
 

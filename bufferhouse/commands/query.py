@@ -124,10 +124,11 @@ def query(
         say(f"bufferhouse: query --run {run} is now query --ask {run}; the next release takes no questions in --run")
         ask = run
     given = pairs(param or [], "--param")
-    needs_live_ranges = False
+    told = {}
     if ask is not None:
         asked = question(ask)
-        sql, parameters, needs_live_ranges = asked.sql, asked.values(given), asked.needs_live_ranges
+        sql, parameters = asked.sql, asked.values(given)
+        told = {"needs_live_ranges": asked.needs_live_ranges, "most_rows": asked.most_rows(given)}
     else:
         sql, parameters = _text_of(file) if file is not None else sql, values(given)
     limits = replace(Limits(), seconds=timeout, rows=max_rows)
@@ -144,7 +145,7 @@ def query(
             return
         if ask is not None:
             parameters = with_run(opened.con, parameters)
-        text = answer(opened, sql, parameters, output_format, output, say, needs_live_ranges=needs_live_ranges)
+        text = answer(opened, sql, parameters, output_format, output, say, **told)
     if text is not None:
         show(text, output_format)
 

@@ -94,6 +94,11 @@ class Question:
             for name, parameter in self.parameters.items()
         }
 
+    def most_rows(self, given: Mapping[str, str]) -> int | None:
+        """Return how many rows the answer has at most where the call does not say it; None without such a limit."""
+        limit = self.parameters.get("rows")
+        return None if limit is None or "rows" in given else limit.default
+
 
 def questions(directory: Path = QUERIES) -> dict[str, Question]:
     """Return the questions of a directory by name, in the order of their names.

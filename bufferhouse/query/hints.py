@@ -149,6 +149,13 @@ def without_live_ranges(con: duckdb.DuckDBPyConnection, parameters: Mapping[str,
     return f"{without:,} of {counted(asked, 'dump')} left out: no live ranges"
 
 
+def cut_off(row_count: int, most_rows: int | None) -> str:
+    """Return that an answer ends where nobody asked it to; '' where all of its rows are there."""
+    if most_rows is None or row_count < most_rows:
+        return ""
+    return f"{counted(most_rows, 'row')}, as many as rows={most_rows} allows: there may be more"
+
+
 def none_loaded(con: duckdb.DuckDBPyConnection) -> str:
     """Return that there is no run, and the command that loads some; not for dumps in no warehouse."""
     return "no dump was found" if _is_in_memory(con) else f"no runs yet; {LOADING}"

@@ -10,7 +10,7 @@ from bufferhouse.errors import UsageError, assignments
 from bufferhouse.paths import replacing
 from bufferhouse.query.door import Door, types_outside_quotes
 from bufferhouse.query.format import FORMATS, answer_text, unique
-from bufferhouse.query.hints import why_empty, without_live_ranges
+from bufferhouse.query.hints import cut_off, why_empty, without_live_ranges
 from bufferhouse.query.statements import Answer
 
 _PIECE = 1 << 16  # characters
@@ -56,11 +56,12 @@ def answer(
     say: Callable[[str], None] = lambda _: None,
     *,
     needs_live_ranges: bool = False,
+    most_rows: int | None = None,
 ) -> str | None:
     """Run a statement and return its answer in one of ALL_FORMATS; or write it to `output`, whole at the end.
 
-    `say` is told of an answer without a row, and why it has none where that is known; and how many dumps are left out
-    of one that needs live ranges.
+    `say` is told of an answer without a row, and why it has none where that is known; how many dumps are left out of
+    one that needs live ranges; and where it ends at `most_rows`, for which nobody asked.
 
     Raises:
         UsageError: the statement is refused, or cannot be answered; nothing was written.
@@ -85,7 +86,7 @@ def answer(
     why = why_empty(door.con, parameters) if not count else ""
     # What has no rows for want of a program or a run has no dumps to count.
     left_out = without_live_ranges(door.con, parameters) if needs_live_ranges and not why else ""
-    told = [*([] if count else ["no rows"]), *filter(None, (why, left_out))]
+    told = [*([] if count else ["no rows"]), *filter(None, (why, left_out, cut_off(count, most_rows)))]
     if told:
         say(f"bufferhouse: {': '.join(told)}")
     return text

@@ -229,7 +229,8 @@ def test_questions_say_which_dumps_they_leave_out(warehouse, records, fleet, tmp
         for name, one in QUESTIONS.items():
             told: list[str] = []
             words = (opened, one.sql, one.values({}), "json", None, told.append)
-            found = json.loads(answer(*words, needs_live_ranges=one.needs_live_ranges))
+            about = {"needs_live_ranges": one.needs_live_ranges, "most_rows": one.most_rows({})}
+            found = json.loads(answer(*words, **about))
             assert one.needs_live_ranges == (name in whole and not found), name
             assert one.needs_live_ranges == ("17 of 17 dumps left out: no live ranges" in "\n".join(told)), name
             said[one.needs_live_ranges] = name, found, "".join(f"{line}\n" for line in told)
@@ -478,12 +479,22 @@ def test_a_question_is_run_by_its_name(example_warehouse):
     assert all(line.startswith("jit_fft,") for line in outcome.out.splitlines()[1:])
 
 
+def test_an_answer_that_ends_at_its_default_says_so(example_warehouse):
+    """Who asks what does not fit, or what is new, takes 20 rows for all; who asks for two knows that there are more."""
+    words = ["query", "--ask", "biggest_at_peak", "--warehouse", example_warehouse, "--format", "csv"]
+    outcome = call(*words)
+    assert (0, 21) == (outcome.code, len(outcome.out.splitlines()))
+    assert "bufferhouse: 20 rows, as many as rows=20 allows: there may be more\n" == outcome.err
+    for given in (["rows=20"], ["program=jit_scalar_add", "run=jaxlib-0.10.0"]):
+        assert "" == call(*words, *(word for one in given for word in ("--param", one))).err
+
+
 def test_a_question_takes_a_run_by_its_place(example_warehouse):
     """latest and previous are what they are elsewhere; any other word is a name, and said where no run has it."""
     words = ["query", "--ask", "biggest_at_peak", "--warehouse", example_warehouse, "--format", "csv"]
     for place, name in (("latest", "jaxlib-0.10.0"), ("previous:platform=cpu", "jaxlib-0.9.0")):
         expected, outcome = (call(*words, "--param", f"run={run}") for run in (name, place))
-        assert (0, expected.out, "") == (outcome.code, outcome.out, outcome.err)
+        assert (0, expected.out, expected.err) == (outcome.code, outcome.out, outcome.err)
         assert f",{name}," in outcome.out
     assert "there is no run 'latest:platform=x'" in call(*words, "--param", "run=latest:platform=x").err
     assert "no rows: there is no run 'jaxlib-0.1'" in call(*words, "--param", "run=jaxlib-0.1").err
