@@ -24,6 +24,9 @@ GENERIC_NAMES = frozenset(
 SOURCES = ("given", "run.json", "file name", "file time", "ingest time")
 # A start further in the future is a mistake, or a clock's; less is a time zone that somebody left out.
 AHEAD = timedelta(days=1)
+# XLA is of 2017. Archives, stores of packages and images that are to be the same each time give their files an older
+# time, such as 1970 or 1980: by that a run would be the first to be pruned.
+_FIRST_DUMPS = datetime(2017, 1, 1, tzinfo=UTC)
 TEXTS = ("compiler", "compiler_version", "compiler_revision", "platform", "track", "device_kind", "xla_flags",
          "git_revision", "host")  # fmt: skip
 NUMBERS = ("device_memory_bytes", "device_count")
@@ -214,13 +217,19 @@ def make_run(
         (given and moment_of(given, "--label started_at"), "given"),
         (content.get("started_at") and moment_of(content["started_at"], f"{root}/{RUN_FILE}"), "run.json"),
         (oldest_dumped_at, "file name"),
-        (oldest_mtime_ns and datetime.fromtimestamp(oldest_mtime_ns / 1e9, UTC), "file time"),
+        (oldest_mtime_ns and _moment_of_file(oldest_mtime_ns), "file time"),
         (datetime.now(UTC), "ingest time"),
     ]
     started_at, source = next((moment, source) for moment, source in moments if moment)
     all_labels = {**(content.get("labels") or {}), **labels}
     unread = [key for key in content if key not in KEYS]
     return Run(name, root, started_at, source, facts, all_labels, unread_keys=unread)
+
+
+def _moment_of_file(mtime_ns: int) -> datetime | None:
+    """Return the time of a dump's file; None where no dump can be of that time."""
+    moment = datetime.fromtimestamp(mtime_ns / 1e9, UTC)
+    return moment if _FIRST_DUMPS <= moment <= datetime.now(UTC) + AHEAD else None
 
 
 def text_of(key: str, value: str) -> str:

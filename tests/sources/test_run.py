@@ -60,6 +60,20 @@ def test_a_name_that_is_taken_is_given_to_no_other_run():
     assert {"/dumps": "/dumps"} == names_by_place(["/dumps"], {"dumps"})
 
 
+@pytest.mark.parametrize("second", [1, 315_532_800, 4_102_444_800])
+def test_a_time_of_which_no_dump_can_be_dates_no_run(tmp_path, warehouse, second):
+    """As of a store of packages, of a zip that is always the same, and of a clock in the future.
+
+    By these the run would be pruned as the oldest, or be the newest for ever.
+    """
+    run = write_run(tmp_path / "run", None, PLAIN)
+    os.utime(run / PLAIN, (second, second))
+    begun = datetime.now(UTC)
+    assert "ahead" not in ingest(warehouse, run)[1]
+    [(started_at, source)] = rows(warehouse, "SELECT started_at, started_at_source FROM raw.runs")
+    assert ("ingest time", True) == (source, begun <= started_at <= datetime.now(UTC))
+
+
 def test_dumps_beside_a_folder_of_dumps_are_two_runs(tmp_path, warehouse):
     """One is called by what says nothing about the other: nobody has to name them."""
     write_run(tmp_path / "job", None, PLAIN)
