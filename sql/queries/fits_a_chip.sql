@@ -33,10 +33,9 @@ INNER JOIN (
         MAX(s.platform) AS platform,
         c.capacity_bytes,
         c.capacity_source,
-        -- What files beside a dump say did not fit its own device does not, however small it looks.
-        COALESCE(BOOL_OR(c.is_known AND g.did_not_fit), FALSE) AS is_refused
-    FROM marts.observations_v1 AS s
-    INNER JOIN staging.observations AS g ON s.run_id = g.run_id AND s.relative_path = g.relative_path
+        -- What did not fit its own device, as files or a message say, does not, however small it looks.
+        COALESCE(BOOL_OR(c.is_known AND s.did_not_fit), FALSE) AS is_refused
+    FROM marts.observations_v2 AS s
     INNER JOIN capacities AS c ON s.run_id = c.run_id
     -- A program that two runs compiled alike is judged on the device of each.
     GROUP BY s.dump_id, c.capacity_bytes, c.capacity_source

@@ -18,7 +18,7 @@ from bufferhouse.query.format import formatted
 from bufferhouse.query.output import answer
 from bufferhouse.tabulate.shape import parse_shape
 from bufferhouse.warehouse.open import open_reader
-from tests.command_line import call
+from tests.command_line import CHECKOUT, call
 from tests.ingests import ingest, write_dumps
 from tests.synthetic import Slot, colored, dump_text, small_dump
 from tests.warehouses import rows
@@ -371,6 +371,14 @@ def test_what_a_compiler_refused_is_too_large_for_its_device(fitting):
     assert (runs[0], 32 << 30, True) == (found["run_name"], found["device_memory_bytes"], found["is_too_large"])
     found = fitting(*runs, used_percent=0)
     assert dict(zip(runs, (True, False), strict=True)) == {row["run_name"]: row["is_too_large"] for row in found}
+
+
+def test_what_a_message_says_did_not_fit_is_too_large_for_its_device():
+    """Its bytes fit and its code does not: no file beside the dump says so, the log of its run does."""
+    words = ("fits_a_chip", "--from", CHECKOUT / "examples" / "oom" / "libtpu-0.0.52" / "code", "--format", "json")
+    [found] = json.loads(call("query", "--ask", *words).out)
+    assert ("a message", True) == (found["capacity_source"], found["is_too_large"])
+    assert found["footprint_bytes"] < found["device_memory_bytes"]
 
 
 def test_all_that_lies_in_the_memory_of_a_gpu_must_fit(fitting):
