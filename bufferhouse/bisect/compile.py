@@ -13,7 +13,7 @@ from bufferhouse.errors import signal_name
 from bufferhouse.sources.run import RUN_FILE
 
 LOG = "stderr.txt"
-_LAST_BYTES = 4096  # of a log, in which its last words are looked for
+_LAST_BYTES = 1 << 18  # of a log, in which its last words are looked for: a listing has some ten thousand
 
 
 def compile_into(
@@ -75,8 +75,14 @@ def _run(words: Sequence[str], env: Mapping[str, str], log: Path, timeout: float
 
 
 def last_words(log: Path) -> str:
-    """Return the last line of a log that says something."""
+    """Return the last line of a log that says something.
+
+    Behind the listing of what does not fit, which ends with a line of `=`, that is the line before the listing.
+    """
     with log.open("rb") as file:
         file.seek(max(log.stat().st_size - _LAST_BYTES, 0))
         lines = file.read().decode("utf-8", "backslashreplace").strip().split("\n")
-    return lines[-1].strip()[:200] or "without a word"
+    said = lines[-1].strip()
+    if said and not said.strip("="):
+        said = next((line.strip() for line in reversed(lines) if "RESOURCE_EXHAUSTED" in line), said)
+    return said[:200] or "without a word"
