@@ -2,8 +2,10 @@
 
 import json
 import random
+import shutil
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -23,12 +25,20 @@ def asked(path, sql: str) -> list[tuple]:
         return warehouse.con.execute(sql).fetchall()
 
 
-@pytest.fixture
-def packed(own_warehouse):
-    """A warehouse whose arenas were packed, and what the verb said of it."""
-    outcome = call("pack", "--warehouse", own_warehouse, "--format", "json")
+@pytest.fixture(scope="module")
+def packed_fleet(example_warehouse, tmp_path_factory):
+    """The example fleet, whose arenas were packed, and what the verb said of it. To be copied, never written."""
+    path = Path(shutil.copy(example_warehouse, tmp_path_factory.mktemp("packed") / "fleet.duckdb"))
+    outcome = call("pack", "--warehouse", path, "--format", "json")
     assert 0 == outcome.code
-    return own_warehouse, json.loads(outcome.out)
+    return path, json.loads(outcome.out)
+
+
+@pytest.fixture
+def packed(packed_fleet, tmp_path):
+    """A copy of it that the test may change, and what the verb said."""
+    path, summary = packed_fleet
+    return Path(shutil.copy(path, tmp_path / "packed.duckdb")), summary
 
 
 def test_each_arena_is_packed_once_and_its_bounds_hold(example_warehouse, packed):

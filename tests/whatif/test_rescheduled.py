@@ -14,12 +14,9 @@ SCHEDULES = ("memory", "concurrency")
 @pytest.fixture(scope="module")
 def spaces() -> dict[tuple[str, str], Space]:
     """The memory of each program, by schedule and name."""
-    found = {}
-    for schedule in SCHEDULES:
-        with in_memory([str(CHECKOUT / "tests" / "data" / "rescheduled" / schedule)]) as con:
-            for name, dump_id in con.execute("SELECT program_name, dump_id FROM marts.observations_v2").fetchall():
-                found[schedule, name] = read_space(con, dump_id)
-    return found
+    with in_memory([str(CHECKOUT / "tests" / "data" / "rescheduled")]) as con:
+        dumps = con.execute("SELECT run_name, program_name, dump_id FROM marts.observations_v2").fetchall()
+        return {(schedule, name): read_space(con, dump_id) for schedule, name, dump_id in dumps}
 
 
 @pytest.mark.parametrize(("one", "other"), [SCHEDULES, SCHEDULES[::-1]])

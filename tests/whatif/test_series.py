@@ -156,13 +156,15 @@ def test_where_nothing_fits_what_is_short_is_told_once(measured):
     assert 1 == said.count("too much")
 
 
-def test_what_was_compiled_for_another_chip_says_so(tmp_path):
+def test_what_was_compiled_for_another_chip_says_so(warehouse, tmp_path):
     """One function for several targets, one of which no file name tells; GPUs are told by their architecture."""
+    dumps = tmp_path / "dumps"
     for target in ("", "cpu_", "sm_9.0_gpu_", "sm_9.0a_gpu_", "sm_8.0_gpu_"):
-        written(tmp_path / f"of_{target}", [2, 4])
-        for dump in list((tmp_path / f"of_{target}").rglob("*.cpu_after_optimizations-*")):
+        written(dumps / f"of_{target}", [2, 4])
+        for dump in list((dumps / f"of_{target}").rglob("*.cpu_after_optimizations-*")):
             dump.rename(dump.with_name(dump.name.replace("cpu_", target)))
-    said = call("fits", "jit_f", "--chip", "H100", "--from", tmp_path).out.splitlines()
+    loaded(warehouse, dumps)
+    said = call("fits", "jit_f", "--chip", "H100", "--warehouse", warehouse).out.splitlines()
     headings = [number for number, line in enumerate(said) if line.startswith("jit_f")]
     beside = {said[number].partition(": ")[0]: said[number + 1].partition(": ")[0] for number in headings}
     assert {
@@ -171,15 +173,15 @@ def test_what_was_compiled_for_another_chip_says_so(tmp_path):
         "jit_f, sm_8.0": "Compiled for sm_8.0",
     } == {name: line for name, line in beside.items() if "compiled for" in line.lower()}
     assert {"jit_f, sm_9.0", "jit_f, sm_9.0a"} == {name for name in beside if "sm_9" in name}
-    found = json.loads(call("fits", "jit_f", "--chip", "v5e", "--from", tmp_path, "--format", "json").out)
+    found = json.loads(call("fits", "jit_f", "--chip", "v5e", "--warehouse", warehouse, "--format", "json").out)
     assert {None, "cpu", "sm_8.0", "sm_9.0", "sm_9.0a"} == {one["compile_target"] for one in found["series"]}
 
 
-def test_a_gpu_holds_several_memory_spaces_in_one_memory(tmp_path):
+def test_a_gpu_holds_several_memory_spaces_in_one_memory(warehouse, tmp_path):
     """What lies in spaces of its own beside space 0 must fit into it, too: not what lies on the host."""
     for target in (".sm_9.0_gpu_", ".cpu_", ".cl_853872983."):
-        written(tmp_path / target[1:3], [2, 4])
-        for folder in (tmp_path / target[1:3]).iterdir():
+        written(tmp_path / "dumps" / target[1:3], [2, 4])
+        for folder in (tmp_path / "dumps" / target[1:3]).iterdir():
             size = 16 * int(folder.name[1:])
             slots = [Slot(0, 2, 0, size, n, f"f32[{size // 16},4]{{1,0}}") for n in range(4)]
             shape = f"f32[{size // 16},4]"
@@ -191,7 +193,8 @@ def test_a_gpu_holds_several_memory_spaces_in_one_memory(tmp_path):
             [dump] = folder.iterdir()
             dump.write_bytes(dump_text(slots, headers))
             dump.rename(dump.with_name(dump.name.replace(".cpu_", target)))
-    words = ("fits", "jit_f", "--capacity", "128B", "--from", tmp_path)
+    loaded(warehouse, tmp_path / "dumps")
+    words = ("fits", "jit_f", "--capacity", "128B", "--warehouse", warehouse)
     found = {one["compile_target"]: one for one in json.loads(call(*words, "--format", "json").out)["series"]}
     text = {part.partition(":")[0]: part for part in re.split("(?m)^jit_f, ", call(*words).out)[1:]}
     expected = {"sm_9.0": (48, 2, True), "cpu": (64, 2, True), "tpu": (32, 4, False)}
@@ -231,14 +234,14 @@ def test_each_device_has_series_of_its_own(warehouse, tmp_path):
         assert is_told == (f"Compiled for TPU v5e: a compiler for {chip} places and pads differently." in said)
 
 
-def test_points_with_and_without_donation_are_told(measured, tmp_path):
+def test_points_with_and_without_donation_are_told(measured, warehouse, tmp_path):
     """A donated argument saves its bytes at one point alone: that is no property of the number."""
     words = ("fits", "jit_f", "--capacity", "200B")
     assert "donated" not in call(*words, "--warehouse", measured).out
-    written(tmp_path, [2, 4, 8])
-    words = (*words, "--from", tmp_path)
-    [dump] = (tmp_path / "b8").iterdir()
+    written(tmp_path / "dumps", [2, 4, 8])
+    [dump] = (tmp_path / "dumps" / "b8").iterdir()
     dump.write_text(dump.read_text().replace("at ShapeIndex {}:", "at ShapeIndex {}, maybe-live-out:", 1))
+    words = (*words, "--warehouse", loaded(warehouse, tmp_path / "dumps"))
     assert (
         "Arguments are donated at 8 alone: with donation the other points would take other bytes." in call(*words).out
     )
