@@ -33,18 +33,19 @@ def test_compare_names_the_option_that_differs_first(warehouse, tmp_path):
     assert ("Flags that differ" in page.read_text(), "xla_dump_to" in page.read_text()) == (True, False)
 
 
-def test_a_content_of_several_flag_sets_differs_by_no_flag_that_both_runs_have(tmp_path):
+def test_a_content_of_several_flag_sets_differs_by_no_flag_that_both_runs_have(blank_warehouse, tmp_path):
     """A sweep over a flag that does not change the dump, made twice, is the same sweep; a value more is told once."""
     for run, values in (("once", [None, 1]), ("again", [None, 1]), ("more", [None, 1, 2])):
         for number, value in enumerate(values):
             for file in (DATA / "a").iterdir():
-                copy = tmp_path / run / file.name.replace("_0001", f"_000{number}")
-                copy.parent.mkdir(exist_ok=True)
+                copy = tmp_path / "runs" / run / file.name.replace("_0001", f"_000{number}")
+                copy.parent.mkdir(exist_ok=True, parents=True)
                 is_told = value is not None and file.suffix == ".debug_options"
                 copy.write_text(file.read_text() + f"xla_backend_optimization_level: {value}\n" * is_told)
-    found = []
+    own, found = shutil.copy(blank_warehouse, tmp_path / "own.duckdb"), []
+    assert 0 == ingest(own, tmp_path / "runs")[0]
     for run in ("again", "more"):
-        told = json.loads(call("compare", "once", run, "--from", tmp_path, "--format", "json").out)
+        told = json.loads(call("compare", "once", run, "--warehouse", own, "--format", "json").out)
         found.append({(one["name"], one["after"]) for one in told["flags"]})
     assert [set(), {("xla_backend_optimization_level", "2")}] == found
 

@@ -276,10 +276,11 @@ def test_pinned_memory_of_the_host_takes_nothing_of_the_device(tmp_path: Path):
     dump.write_bytes(dump_text(slots, [", preallocated-temp", ", color 5, preallocated-temp"]))
     line = "Allocator (xla_gpu_host_bfc) ran out of memory trying to allocate 1000B (rounded to 1024)requested by op \n"
     (tmp_path / "train.log").write_text(f"2026-11-23 20:28:59.832181: W xla/bfc_allocator.cc:501] {line}")
-    text = call("oom", tmp_path).out
+    with in_memory([str(tmp_path)]) as con:
+        [finding] = explain(con, failures(tmp_path / "train.log"), dumps(con))
+    text, found = oom_text(Explanation([finding]), "table"), record(finding)
     assert "jit_f: 1.0 KiB do not fit into the memory that a GPU pins on its host.\n" in text
     assert (False, False) == ("device" in text, "Where the bytes go" in text)
-    [found] = json.loads(call("oom", tmp_path, "--format", "json").out)["findings"]
     assert (str(dump), None, "host") == (found["dump"], found["doubt"], found["memory_space"])
     assert ({}, [], []) == (found["parts"], found["values"], found["advice"])
 
