@@ -314,7 +314,7 @@ def export(
 
     Example: bufferhouse export --run jaxlib-0.9.0 -o originals
     """
-    from bufferhouse.warehouse.export import choose, export
+    from bufferhouse.warehouse.export import choose, export, left_out
 
     if parquet is not None:
         if dump_id is not None or run is not None or every or output is not None:
@@ -331,8 +331,11 @@ def export(
         raise UsageError("expected a folder to write into, with -o DIR")
     with reading(warehouse_path(warehouse, must_exist=True), wait) as con, progress_of("dumps") as step:
         done = export(con, choose(con, dump_id=dump_id, run=run), output, force=force, progress=step)
+        refused = left_out(con, run) if dump_id is None else 0
     for wanted, given in done.renamed:
         say(f"renamed: {wanted!r} is written as {given!r}")
+    if refused:
+        say(f"{counted(refused, 'refused dump')} not written; each is with: bufferhouse rejects show ID -o FILE")
     renamed = f", {len(done.renamed):,} under another name" if done.renamed else ""
     print(f"{counted(done.file_count, 'file')} written to {output}{renamed}")
 

@@ -63,6 +63,18 @@ def choose(con: duckdb.DuckDBPyConnection, *, dump_id: int | None = None, run: s
     return rows
 
 
+def left_out(con: duckdb.DuckDBPyConnection, run: str | None = None) -> int:
+    """Return how many refused files of a run, None for all, the warehouse keeps: they are no dumps, and not written."""
+    name = None if run is None else find(con, run).run_name
+    [(count,)] = execute(
+        con,
+        "SELECT COUNT(*) FROM raw.rejects JOIN raw.runs USING (run_id)"
+        " WHERE state = 'open' AND role <> 'log' AND ($run IS NULL OR run_name = $run)",
+        run=name,
+    ).fetchall()
+    return count
+
+
 def export(
     con: duckdb.DuckDBPyConnection,
     chosen: list[tuple],

@@ -177,6 +177,19 @@ def test_what_does_not_prove_itself_is_not_written(own_warehouse, tmp_path):
     assert {} == hashes(tmp_path / "out")
 
 
+def test_refused_dumps_are_told_where_they_are_left_out(warehouse, tmp_path):
+    """Who takes the folder for all that was ingested would remove the only file of a dump that a later parser reads."""
+    for name, damaged in {"whole": [], "cut": [1]}.items():
+        for number, path in enumerate(write_dumps(tmp_path / name, [1, 2]), 1):
+            if number in damaged:
+                path.write_text("damaged")
+    ingest(warehouse, tmp_path / "whole", tmp_path / "cut")
+    told = "1 refused dump not written; each is with: bufferhouse rejects show ID -o FILE"
+    for words, expected in ((["--all"], True), (["--run", "cut"], True), (["--run", "whole"], False)):
+        outcome = call("export", *words, "-o", tmp_path / "out", "--warehouse", warehouse)
+        assert (0, expected) == (outcome.code, told in outcome.err)
+
+
 def test_progress_counts_contents(example, tmp_path):
     """Steps done and steps to do, one for each dump."""
     steps = []
