@@ -12,7 +12,7 @@ from bufferhouse.query.hints import tables_like
 
 RUNS = """
     SELECT r.run_name, r.started_at, r.started_at_source, r.compiler, r.compiler_version, r.platform, r.track,
-        r.dump_count AS dumps, r.content_count AS contents, s.root
+        r.dump_count AS dumps, r.content_count AS contents, r.refused_dump_count AS refused, s.root
     FROM marts.runs_v2 AS r JOIN staging.runs AS s USING (run_id)
     ORDER BY r.run_order
 """

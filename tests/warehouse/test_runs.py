@@ -292,6 +292,17 @@ def test_ls_is_ordered_by_time(example_warehouse):
     ).items()
 
 
+def test_ls_counts_what_was_refused(warehouse, tmp_path):
+    """Beside the dumps that were loaded: one of two is otherwise a run of one."""
+    for name, damaged in {"whole": 0, "half": 1, "none": 2}.items():
+        for path in write_dumps(tmp_path / name, [1, 2])[:damaged]:
+            path.write_text(f"damaged {path}")
+    ingest(warehouse, tmp_path)
+    found = json.loads(call("runs", "ls", "--format", "json", "--warehouse", warehouse).out)
+    expected = {"whole": (2, 0), "half": (1, 1), "none": (0, 2)}
+    assert expected.items() <= {row["run_name"]: (row["dumps"], row["refused"]) for row in found}.items()
+
+
 def test_programs_of_one_name_and_size_stand_in_the_order_of_their_ids(tmp_path):
     """Nothing else tells them apart, and the same warehouse is listed in the same way each time."""
     warehouse = tmp_path / "own.duckdb"
