@@ -226,6 +226,27 @@ def test_refused_dumps_and_variants_are_said(changed: Path, tmp_path: Path):
     assert once not in compare_text(read_comparison(changed, "jaxlib-0.4.25", BEFORE), "markdown")
 
 
+def test_a_run_of_two_compilers_is_told(warehouse: Path, tmp_path: Path):
+    """Two jobs left their dumps in one folder: what changed since is not what one compiler did.
+
+    What a run.json says stands for dumps that name no revision, and makes no second compiler of them.
+    """
+    revisions = {"one": ("1", "1"), "two": ("1", "2"), "told": ("1", None)}
+    for name, found in revisions.items():
+        (tmp_path / name).mkdir()
+        for number, revision in enumerate(found):
+            target = f".cl_{revision}.after_optimizations" if revision else ".cpu_after_optimizations"
+            (tmp_path / name / f"module_000{number}.jit_f{number}{target}{SUFFIX}").write_bytes(small_dump(number))
+    (tmp_path / "told" / "run.json").write_text('{"compiler_revision": "abc"}')
+    assert 0 == call("ingest", tmp_path, "--warehouse", warehouse).code
+    said = "of 2 compilers, revisions 1, 2: it may be two runs in one folder."
+    found = compare_text(read_comparison(warehouse, "one", "two"), "table")
+    assert (1, True) == (found.count("compilers, revisions"), f"The dumps of the run after are {said}" in found)
+    assert "compilers, revisions" not in compare_text(read_comparison(warehouse, "one", "told"), "table")
+    for words in (["--format", "json"], ["--fail-over", "5%", "--format", "github"]):
+        assert said in call("compare", "two", "one", *words, "--warehouse", warehouse).out
+
+
 @pytest.mark.parametrize("words", [("nope", AFTER), (AFTER, "nope")])
 def test_an_unknown_run_is_answered_with_candidates(example_warehouse: Path, words: tuple[str, str]):
     """Whichever side it is on, the message names it, and the exit code is 2."""

@@ -34,7 +34,8 @@ class Comparison(Reported):
     asked for is in none of them. `is_part`: only some programs of the runs were asked for. `run_flags` are those that
     only the run before says, and only the run after, where no file beside the dumps tells that flags differ.
     `is_in_memory`: the dumps are in no warehouse; then the note says that paths could not be read, and nothing else.
-    `shared_count` is how many dumps are in both parts of one run.
+    `shared_count` is how many dumps are in both parts of one run. `compilers` are the revisions of compilers by the
+    run_id of each run whose dumps are of several.
     """
 
     metric: str
@@ -49,6 +50,7 @@ class Comparison(Reported):
     run_flags: Sequence[str] = ()
     is_in_memory: bool = False
     shared_count: int = 0
+    compilers: Mapping[int, Sequence[str]] = field(default_factory=dict)
 
     @property
     def has_unread(self) -> bool:
@@ -222,6 +224,7 @@ def comparison_of(
         warehouse, note, metric, relevant, rows, answers, device_facts, *beside, sorted(spaces),
         is_part=program_ids is not None, run_flags=() if changes else _run_flags(con, runs), is_in_memory=is_in_memory,
         shared_count=_shared_count(before, after, program_ids),
+        compilers=dict(ask(con, "compare_compilers", **runs).rows),
     )  # fmt: skip
 
 

@@ -237,6 +237,7 @@ def warnings(comparison: Comparison) -> list[str]:
         )
     lines += _alone_in_a_part(comparison)
     lines += device_notes(comparison)
+    lines += _several_compilers(comparison)
     if comparison.run_flags:
         then, now = (printable(words, _LONGEST_FLAGS) for words in comparison.run_flags)
         lines.append(f"The runs say that they were compiled with different flags, before: {then}; after: {now}.")
@@ -269,6 +270,17 @@ def warnings(comparison: Comparison) -> list[str]:
             "run, paired by size."
         )
     return lines
+
+
+def _several_compilers(comparison: Comparison) -> list[str]:
+    """Return a sentence for each run whose dumps are of several compilers, as where two jobs share a folder."""
+    sides = (comparison.before,) if comparison.is_of_itself else (comparison.before, comparison.after)
+    return [
+        f"The dumps of the run {side['side']} are of {counted(len(found), 'compiler')}, revisions "
+        f"{some_of(found, MOST_NAMED, 40)}: it may be two runs in one folder."
+        for side in sides
+        if (found := comparison.compilers.get(side["run_id"]))
+    ]
 
 
 def refused_notes(comparison: Comparison) -> list[str]:
