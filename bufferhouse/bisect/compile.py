@@ -1,5 +1,6 @@
 """One compilation of a bisection: a command that dumps into a folder, and how it ended."""
 
+import io
 import json
 import os
 import shlex
@@ -10,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bufferhouse.errors import signal_name
+from bufferhouse.messages.message import Message, read_messages
 from bufferhouse.sources.run import RUN_FILE
 
 LOG = "stderr.txt"
@@ -75,14 +77,12 @@ def _run(words: Sequence[str], env: Mapping[str, str], log: Path, timeout: float
 
 
 def last_words(log: Path) -> str:
-    """Return the last line of a log that says something.
-
-    Behind the listing of what does not fit, which ends with a line of `=`, that is the line before the listing.
-    """
+    """Return the last line of a log that says something; of a message with a listing of what does not fit the first."""
     with log.open("rb") as file:
         file.seek(max(log.stat().st_size - _LAST_BYTES, 0))
-        lines = file.read().decode("utf-8", "backslashreplace").strip().split("\n")
-    said = lines[-1].strip()
-    if said and not said.strip("="):
-        said = next((line.strip() for line in reversed(lines) if "RESOURCE_EXHAUSTED" in line), said)
+        data = file.read()
+    said = data.decode("utf-8", "backslashreplace").strip().split("\n")[-1].strip()
+    for one in read_messages(io.BytesIO(data)):
+        if isinstance(one, Message) and one.is_failure and one.lines[-1] == said:
+            said = one.lines[0]
     return said[:200] or "without a word"
