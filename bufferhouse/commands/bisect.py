@@ -178,15 +178,17 @@ def _explained(asked: "Asked", points: "Points", step: "Step", path: Any, wait: 
     from bufferhouse.oom.finding import explain
     from bufferhouse.report.bisect.text import Bisected
     from bufferhouse.report.compare.data import comparison_of
+    from bufferhouse.report.oom.text import refused_line
 
-    comparison, findings = None, []
+    comparison, findings, notes = None, [], [*points.notes]
     if step.first_bad is not None:
         before, after = points.found[step.last_good], points.found[step.first_bad]
         with _asked(path, wait) as con:
             ids = dict(con.execute("SELECT run_name, run_id FROM raw.runs").fetchall())
             if after.log is not None:
-                read = read_messages(io.BytesIO(after.log), f"the log of {after.name}")
+                read = list(read_messages(io.BytesIO(after.log), f"the log of {after.name}"))
                 messages = [one for one in read if not isinstance(one, Refused)]
+                notes += [f"not understood: {refused_line(one)}" for one in read if isinstance(one, Refused)]
                 # The folder that it dumped into is gone; the run has its dumps.
                 candidates = [
                     {**one, "source_uri": f"{one['relative_path']} of run {after.run_name}"}
@@ -199,4 +201,4 @@ def _explained(asked: "Asked", points: "Points", step: "Step", path: Any, wait: 
                     con, Part(ids[before.run_name]), Part(ids[after.run_name]), metric=asked.metric,
                     program_ids=program_ids, memory_space=asked.memory_space,
                 )  # fmt: skip
-    return Bisected(asked, step, points.found, points.notes, comparison, findings)
+    return Bisected(asked, step, points.found, notes, comparison, findings)

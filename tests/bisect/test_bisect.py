@@ -139,6 +139,21 @@ def test_what_did_not_fit_is_explained(tmp_path: Path):
         assert finding["dump"].endswith(f"-buffer-assignment.txt of run {run}")  # its folder is gone
 
 
+def test_a_line_of_a_failed_compilation_that_is_not_understood_is_told(tmp_path: Path):
+    """Something had no memory: of what, no message says."""
+    specimen = CHECKOUT / "examples" / "oom" / "libtpu-0.0.33" / "args"
+    script = tmp_path / "compile_it.py"
+    script.write_text(
+        OUT_OF_MEMORY.format(specimen=str(specimen)).replace(".read_text()", ".name + ': std::bad_alloc'")
+    )
+    words = ["--release", "fits", "--release", "fails", "--fail-is-bad", "--warehouse", tmp_path / "w.duckdb"]
+    said = call("bisect", "jit_residual_add", *words, "--format", "json", "--", sys.executable, script, "{release}")
+    found = json.loads(said.out)
+    assert ("fails", []) == (found["first_bad"], found["findings"])
+    expected = "not understood: the log of fails:1:13: expected a message that is known, whole in its line, found"
+    assert [True] == [note.startswith(expected) for note in found["notes"]]
+
+
 def test_runs_of_others_are_taken_where_they_agree(bisect, example_warehouse: Path, tmp_path: Path):
     """The warehouse has all releases: one compilation proves that they are the same program, and nothing else is."""
     (tmp_path / "fleet.duckdb").write_bytes(example_warehouse.read_bytes())
