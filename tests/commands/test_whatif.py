@@ -276,3 +276,14 @@ def test_what_fits_into_the_memory_of_kernels_may_not_fit_beside_them(
     words = ("--run", RUN, "--warehouse", example_warehouse, "--memory-space", space, "--fit", "1GiB")
     said = call("whatif", PROGRAM, *words)
     assert (0, is_said) == (said.code, "What kernels take of this memory space" in said.out)
+
+
+def test_what_a_small_chip_refused_may_fit_a_large_one(tmp_path: Path):
+    """The device of the run says how much there was, where files alone say that it did not fit."""
+    (tmp_path / "run.json").write_text('{"device_kind": "TPU v5e"}')
+    (tmp_path / "module_0001.jit_f.cl_853872983.after_optimizations-buffer-assignment.txt").write_bytes(
+        colored([64], [0])
+    )
+    (tmp_path / "module_0001.jit_f.cl_853872983.oom_intermediate_module.txt").write_text("HloModule jit_f")
+    for capacity, code in (("31GiB", 0), ("15.75GiB", 1)):
+        assert code == call("whatif", "jit_f", "--from", tmp_path, "--fit", capacity).code

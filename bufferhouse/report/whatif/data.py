@@ -155,14 +155,20 @@ def _subject(
 
 
 def _is_refused(con: duckdb.DuckDBPyConnection, subject: Subject, capacity_bytes: int) -> bool:
-    """Return whether a program did not fit where it was compiled, unless a message says that there was less memory.
+    """Return whether a program did not fit where it was compiled, unless there is known to have been less memory.
 
     Whoever asks for what a message prints, 15.75G, means those bytes, although 15.75 GiB are more.
     """
-    sql = (
-        "SELECT COALESCE(BOOL_OR(did_not_fit), FALSE), MAX(capacity_bytes) FROM marts.observations_v2"
-        " WHERE run_id = $run_id AND dump_id = $dump_id"
-    )
+    # Files beside a dump are of the default memory space; how much of it there was, the device of the run may say.
+    sql = """
+    SELECT
+        COALESCE(BOOL_OR(o.did_not_fit), FALSE),
+        MAX(COALESCE(o.capacity_bytes, CASE WHEN f.did_not_fit THEN c.capacity_bytes END))
+    FROM marts.observations_v2 AS o
+    INNER JOIN staging.observations AS f ON o.run_id = f.run_id AND o.relative_path = f.relative_path
+    LEFT JOIN marts.capacities_v1 AS c ON o.run_id = c.run_id
+    WHERE o.run_id = $run_id AND o.dump_id = $dump_id
+    """
     about = {"run_id": subject.dump["run_id"], "dump_id": subject.dump["dump_id"]}
     [(did_not_fit, most)] = execute(con, sql, **about).fetchall()
     return did_not_fit and (most is None or capacity_bytes <= most or printed(capacity_bytes) == printed(most))
