@@ -92,6 +92,9 @@ def test_the_dump_of_another_program_explains_nothing(con, held, name: str, othe
     """Where it is the only one there, the finding says what speaks against it, and names neither program nor values."""
     [finding] = explain(con, failures(log(name)), held(other))
     assert (doubt, {}, [], []) == (finding.doubt, finding.parts, finding.values, finding.advice)
+    # Nobody says that no message is about the program: this one may be.
+    silent = without_message([finding], [{**one, "has_failed": True} for one in held(other)])
+    assert "no message is known to be about it" in oom_text(Explanation([finding], silent=silent), "table")
     said = record(finding)
     assert (None, doubt) == (said["module"], said["doubt"])
     assert oom_text(Explanation([finding]), "table").splitlines()[2].startswith("a program: ")

@@ -132,7 +132,8 @@ def _unread(unread: Sequence[str]) -> str:
 
 def _silent(silent: Sequence[Record]) -> str:
     of_whom = printable(silent[0]["program_name"]) if len(silent) == 1 else counted(len(silent), "program")
-    return f"{of_whom} did not fit, as files beside the dump say, and no message here says by how much: name its log"
+    # A message that is doubted, or that fits no dump, may be about it.
+    return f"{of_whom} did not fit, as files beside the dump say; no message is known to be about it: name its log"
 
 
 def _refused_section(refused: Sequence[Refused]) -> list[Section]:
