@@ -1,5 +1,6 @@
 """The fleet report on the terminal, over a warehouse of the example fleet."""
 
+import json
 import re
 import shutil
 from collections import defaultdict
@@ -378,39 +379,44 @@ def test_moved_line_of_one_run(fleets: list[Fleet]):
 
 def test_a_program_that_the_newest_run_lacks_is_not_only_called_unchanged(warehouse: Path, tmp_path: Path):
     """Its dump may have been refused: what nobody saw in the newest run is counted beside what moved."""
-    for run, programs in (("r1", "abc"), ("r2", "abc"), ("r3", "a")):
-        (tmp_path / run).mkdir()
-        for name in programs:
-            (tmp_path / run / f"module_0001.jit_{name}.cpu_after_optimizations{SUFFIX}").write_bytes(small_dump(0))
-    said = []
-    for names in (("r1", "r2"), ("r3",)):
-        assert 0 == call("ingest", *(tmp_path / name for name in names), "--warehouse", warehouse).code
-        [space] = read_fleet(warehouse).spaces
-        said.append((space.facts["absent_count"], moved_line(space)))
-    expected = "0 of 3 programs moved, 3 unchanged"
-    assert [(0, expected), (2, f"{expected}; 2 are not in the newest run")] == said
+    for track, runs in {"whole": ("abc", "abc"), "lacking": ("abc", "abc", "a")}.items():
+        for number, programs in enumerate(runs):
+            folder = tmp_path / f"{track}-{number}"
+            folder.mkdir()
+            (folder / "run.json").write_text(json.dumps({"track": track}))
+            for name in programs:
+                (folder / f"module_0001.jit_{name}.cpu_after_optimizations{SUFFIX}").write_bytes(small_dump(0))
+    assert 0 == call("ingest", *sorted(tmp_path.glob("*-?")), "--warehouse", warehouse).code
+    said = "0 of 3 programs moved, 3 unchanged"
+    assert {"whole": (0, said), "lacking": (2, f"{said}; 2 are not in the newest run")} == {
+        space.facts["track"]: (space.facts["absent_count"], moved_line(space)) for space in read_fleet(warehouse).spaces
+    }
 
 
 def test_a_program_of_a_table_counts_for_each_target_and_device(warehouse: Path, tmp_path: Path):
     """A table that holds a program more than once says for what, on a terminal, in Markdown and on the page."""
-    for run, device, names in (("a", "v4", ("sm_8.0",)), ("b", "v4", ("sm_8.0", "sm_9.0")), ("c", "v5", ("sm_9.0",))):
-        (tmp_path / run).mkdir()
-        for name in names:
-            path = f"module_0001.jit_f.{name}_gpu_after_optimizations-buffer-assignment.txt"
-            (tmp_path / run / path).write_bytes(small_dump(1))
-        words = (tmp_path / run, "--label", f"device_kind={device}", "--warehouse", warehouse)
-        assert 0 == call("ingest", *words).code
-        said = {
-            "a": "",
-            "b": "A program counts once for each compile target.",
-            "c": "A program counts once for each compile target and kind of device.",
-        }[run]
-        fleet = read_fleet(warehouse)
-        [space] = fleet.spaces
-        assert said == counted_for(space)
-        for text in (fleet_text(fleet, "table"), fleet_text(fleet, "markdown"), fleet_page(fleet)):
-            assert bool(said) == ("A program counts once for each" in text)
-            assert said in text
+    runs = {"a": ("v4", ("sm_8.0",)), "b": ("v4", ("sm_8.0", "sm_9.0")), "c": ("v5", ("sm_9.0",))}
+    expected = {
+        "a": "",
+        "ab": "A program counts once for each compile target.",
+        "abc": "A program counts once for each compile target and kind of device.",
+    }
+    folders = []
+    for track in expected:
+        for run in track:
+            device, names = runs[run]
+            folders.append(tmp_path / f"{track}-{run}")
+            folders[-1].mkdir()
+            (folders[-1] / "run.json").write_text(json.dumps({"track": track, "device_kind": device}))
+            for name in names:
+                path = f"module_0001.jit_f.{name}_gpu_after_optimizations-buffer-assignment.txt"
+                (folders[-1] / path).write_bytes(small_dump(1))
+    assert 0 == call("ingest", *folders, "--warehouse", warehouse).code
+    fleet = read_fleet(warehouse)
+    assert expected == {space.facts["track"]: counted_for(space) for space in fleet.spaces}
+    for text in (fleet_text(fleet, "table"), fleet_text(fleet, "markdown"), fleet_page(fleet)):
+        assert [1, 1] == [text.count(said) for said in expected.values() if said]
+        assert 2 == text.count("A program counts once for each")
 
 
 def test_statements_say_their_purpose_and_pin_their_marts():
