@@ -30,6 +30,7 @@ from bufferhouse.whatif.chips import CHIPS
 from bufferhouse.whatif.moments import Moments
 from bufferhouse.whatif.space import read_space
 from tests.command_line import call
+from tests.ingests import write_dumps
 from tests.oom.specimens import CORPUS, DONATED, FITS, FOLDER, SAID, TWINS, failures, log, unpacked, with_global
 from tests.synthetic import Slot, colored, dump_text
 from tests.warehouses import rows
@@ -1016,7 +1017,7 @@ def test_all_lines_that_are_not_understood_are_counted(tmp_path):
     lines = [f"RESOURCE_EXHAUSTED: Ran out of memory on HBM, for {number}.\n" for number in range(300)]
     (tmp_path / "night").mkdir()
     (tmp_path / "night" / "train.log").write_text("".join(lines))
-    shutil.copytree(log("libtpu-0.0.33/i8").parent, tmp_path / "night" / "dumps")
+    write_dumps(tmp_path / "night" / "dumps", [1])
     warehouse = tmp_path / "warehouse.duckdb"
     call("ingest", tmp_path / "night", "--run", "night", "--warehouse", warehouse)
     of_run = ["--run", "night", "--warehouse", warehouse]
