@@ -32,19 +32,18 @@ def test_several_sources_of_any_kind(fleet, tmp_path):
     assert (0, "3") == (outcome.code, outcome.out.splitlines()[1])
 
 
-def test_a_report_needs_no_warehouse(warehouse, tmp_path, monkeypatch):
+def test_a_report_needs_no_warehouse(warehouse, fleet, monkeypatch):
     """It says what it says of a warehouse with the same dumps, but for what it is called; the page is written."""
     monkeypatch.chdir(warehouse.parent)
-    run = tmp_path / "night"
-    write_dumps(run, [1, 2, 3])
-    assert 0 == ingest(warehouse, run)[0]
+    seeds = fleet / "seeds"
+    assert 0 == ingest(warehouse, seeds)[0]
     before = {path.name for path in warehouse.parent.iterdir()}
-    assert "report: page.html\n" == call("report", "fleet", "--from", run, "--html", "page.html").out
-    assert "jit_f" in (warehouse.parent / "page.html").read_text()
-    outcome = call("report", "fleet", "--from", run)
+    assert "report: page.html\n" == call("report", "fleet", "--from", seeds, "--html", "page.html").out
+    assert "seeds" in (warehouse.parent / "page.html").read_text()
+    outcome = call("report", "fleet", "--from", seeds)
     expected = call("report", "fleet", "--warehouse", warehouse)
     assert (0, 0) == (outcome.code, expected.code)
-    assert expected.out.replace(warehouse.name, "night") == outcome.out
+    assert expected.out.replace(warehouse.name, "seeds") == outcome.out
     assert before | {"page.html"} == {path.name for path in warehouse.parent.iterdir()}
 
 
