@@ -3,11 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cache, partial
+from itertools import count
 from pathlib import Path
 
 import duckdb
 
 from bufferhouse.dump.identity import content_of, read_file_name
+from bufferhouse.engine.sql import quoted
 from bufferhouse.ingest.pipeline import parse_batch
 from bufferhouse.ingest.read import ReadBatch
 from bufferhouse.sources.run import Run
@@ -26,13 +29,23 @@ def published_path(path: Path) -> Path:
     return FileAddress(path).published
 
 
+# To make a database takes as long as to open a file in one that is there. One thread: nothing is at work at the end.
+_database = cache(partial(duckdb.connect, config={"threads": 1}))
+_numbers = count()
+
+
 @contextmanager
 def asked(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to a warehouse file that nobody has open."""
-    # One thread: opening and closing is most of the work, and nothing is at work when it closes (`close`).
-    with duckdb.connect(str(path), read_only=True, config={"threads": 1}) as con:
-        con.execute("SET TimeZone = 'UTC'")
-        yield con
+    name = f"asked_{next(_numbers)}"
+    _database().execute(f"ATTACH {quoted(str(path.absolute()))} AS {name} (READ_ONLY)")
+    try:
+        with _database().cursor() as con:
+            con.execute(f"USE {name}")
+            con.execute("SET TimeZone = 'UTC'")
+            yield con
+    finally:
+        _database().execute(f"DETACH {name}")
 
 
 @contextmanager

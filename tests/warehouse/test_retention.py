@@ -266,10 +266,9 @@ def test_the_lock_is_held_over_a_compact(warehouse, tmp_path):
         writer.con.execute("INSERT INTO meta.settings VALUES ('later', 'yes')")
         assert (tmp_path / f"{warehouse.name}.lock").read_text().startswith("process ")
     assert [("yes",)] == rows(warehouse, "SELECT value FROM meta.settings WHERE name = 'later'")
-    assert [(BLOCK_SIZE,)] == rows(warehouse, "SELECT block_size FROM pragma_database_size()")
-    assert [("v1.5.0+",)] == rows(
-        warehouse, "SELECT tags['storage_version'] FROM duckdb_databases() WHERE database_name = current_database()"
-    )
+    own = "WHERE database_name = current_database()"
+    assert [(BLOCK_SIZE,)] == rows(warehouse, f"SELECT block_size FROM pragma_database_size() {own}")
+    assert [("v1.5.0+",)] == rows(warehouse, f"SELECT tags['storage_version'] FROM duckdb_databases() {own}")
 
 
 def test_what_a_killed_compact_left_behind_goes(warehouse):
