@@ -35,8 +35,9 @@ def test_an_output_that_takes_no_more_is_told(example_warehouse, tmp_path, words
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
-        ("$B verify $W 2> /dev/full", "126 of 126 dumps proved\n"),
-        (f"$B {QUERY} $W -o a.csv <&- 2>&- && cat a.csv", "n\n5\n"),
+        ("$B verify --sample 1 $W 2> /dev/full", "1 of 1 dump proved\n"),
+        # The next one leaves it even less.
+        pytest.param(f"$B {QUERY} $W -o a.csv <&- 2>&- && cat a.csv", "n\n5\n", marks=pytest.mark.soak),
         (f"$B {QUERY} $W -o a.csv <&- >&- 2>&- && cat a.csv", "n\n5\n"),
         (f"$B {QUERY} $W <&- 2>&-", "n\n5\n"),
     ],
