@@ -15,11 +15,12 @@ import pytest
 from bufferhouse.ingest.arrivals import Rules
 from bufferhouse.sources.discover import discover
 from bufferhouse.sources.module_text import _head_by_lines, _small_head
+from bufferhouse.warehouse.verify import chosen_dumps, verify
 from tests.command_line import call
 from tests.ingest.test_arrivals import age, one_pass
 from tests.ingests import SUFFIX, ingest
 from tests.sources.module_texts import DATA, ENDING, call_stacks, copied, mentioned, text_of
-from tests.warehouses import contents, counts, rows
+from tests.warehouses import contents, counts, rows, taken_back
 
 STACKS = """
     SELECT t.stack_frame_id, c.depth, c.function_name, c.source_file, c.source_line
@@ -269,14 +270,15 @@ def test_frames_go_with_the_last_run_that_was_seen_with_them(warehouse, tmp_path
 def test_verify_finds_frames_that_are_not_what_was_read(warehouse, tmp_path):
     """Their key is the hash of their rows: one that is changed or gone is a fault of a dump."""
     ingest(warehouse, copied(tmp_path, "jaxlib-0.9.0"))
-    for change in (
-        "UPDATE raw.stack_frames SET source_line = 27 WHERE source_line = 26",
-        "DELETE FROM raw.stack_frames",
-    ):
-        with duckdb.connect(str(warehouse)) as con:
-            con.execute(change)
-        outcome = call("verify", "--warehouse", warehouse)
-        assert (1, True) == (outcome.code, "raw.stack_frames: the rows of " in outcome.out + outcome.err)
+    with duckdb.connect(str(warehouse)) as con:
+        for change in (
+            "UPDATE raw.stack_frames SET source_line = 27 WHERE source_line = 26",
+            "DELETE FROM raw.stack_frames",
+        ):
+            with taken_back(con):
+                con.execute(change)
+                [fault] = verify(con, chosen_dumps(con))
+                assert fault.what.startswith("raw.stack_frames: the rows of "), fault
 
 
 def test_a_module_text_settles_before_it_is_read(warehouse, tmp_path):
