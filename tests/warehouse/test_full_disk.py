@@ -71,7 +71,7 @@ def of_some(some, blank_warehouse, tmp_path_factory) -> Path:
 def test_a_full_disk_stops_an_ingest_that_goes_on_later(disk, some, of_some, small_batches):
     """What was committed is whole; with more space the same command loads the rest, and all rows are there."""
     warehouse, expected = disk / "w.duckdb", contents(of_some)
-    assert_full(run("ingest", some, "--warehouse", warehouse), warehouse)
+    assert_full(call("ingest", some, "--warehouse", warehouse), warehouse)
     assert_whole(warehouse, len(expected["dumps"]))
     assert_full(call("ingest", some, "--warehouse", warehouse), warehouse)
     space(disk, "100m")
