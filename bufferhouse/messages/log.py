@@ -73,6 +73,8 @@ _LOGGER = re.compile(
 _QUOTE = re.compile(r"(['\"])(?=(?:RESOURCE_EXHAUSTED|INTERNAL): )")
 # Where an object of JSON has the text of a line, and where the process that wrote it.
 _TEXTS = ("log", "message", "msg", "textPayload", "text", "event", "body", "stringValue")
+# A line of an object that is printed over several, as `gcloud logging read --format=json` does.
+_MEMBER = re.compile(r'[][{}]+,?|"(?P<name>[^"\\]+)": .*')
 _WRITERS = ("pod_name", "pod", "container_id", "instance_id")
 
 
@@ -232,11 +234,18 @@ def _told(text: str, start: int, rank: str, *, is_whole: bool = True) -> list[tu
     a list of objects, or of one that is printed over several lines a text, with its name or alone.
     """
     held, inside = None, text[start:].strip() if is_whole else ""
+    member = _MEMBER.fullmatch(inside)
+    if member and _has_key(inside):
+        member = None  # read as any other line with a key, or refused
+    if member and member["name"] not in _TEXTS:
+        return []  # it stands between the texts of two lines, and ends no message
     if inside.startswith("{"):
         held = _in_json(inside)
-    elif inside.startswith(('"', "[{")) and _has_key(inside):
+    elif member or (inside.startswith(('"', "[{")) and _has_key(inside)):
         inside = inside.removesuffix(",")
         held = _in_json(f"{{{inside}}}") or _in_json(f'{{"log": {inside}}}')
+    if held is None and member:
+        return []  # the text is an object, or a list
     if held is None:
         said = _quoted(text)
         if said == [text]:

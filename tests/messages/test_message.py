@@ -284,6 +284,19 @@ def test_pinned_memory_of_the_host_is_not_that_of_the_device(failure: str):
     assert message.key == again_read("\n".join(message.lines)).key
 
 
+@pytest.mark.parametrize("name", ["libtpu-0.0.33/xent", "libtpu-0.0.42.1/outputs_wide", "libtpu-0.0.33/pal"])
+def test_records_of_json_that_are_printed_over_several_lines_are_lines(name: str):
+    """As `gcloud logging read --format=json` gives them: what stands between two texts ends no message."""
+    plain = log(name).read_text()
+    records = [
+        {"insertId": "a1", "labels": {"pod": "train-0"}, "severity": "ERROR", "textPayload": line, "timestamp": "2026"}
+        for line in plain.splitlines()
+    ]
+    found, expected = ([one for one in read(text) if not isinstance(one, Refused)] for text in
+                       (json.dumps(records, indent=2), plain))  # fmt: skip
+    assert [one.key for one in expected] == [one.key for one in found]
+
+
 def test_another_program_that_has_no_memory_is_no_failure_of_xla():
     """What XLA says on CPU has words of its own before it; compilers and libraries say nearly the same."""
     assert [] == read("cc1: Out of memory allocating 65536 bytes.\nOut of memory allocating 5 bytes.\n")
