@@ -64,6 +64,7 @@ SELECT
     r.content_count,  -- Different contents among them.
     r.program_count,  -- Programs.
     r.reject_count,  -- Refused and not taken since.
+    r.refused_dump_count,  -- Of these, dumps; others are messages of logs.
     r.text_bytes,  -- Bytes of text of the dumps seen, repeats counted each time.
     r.loaded_at,  -- When the last load that saw or refused a dump of it ended (UTC).
     c.capacity_bytes,  -- Bytes of the default memory space that a program may take; null where unknown.

@@ -600,6 +600,25 @@ def test_an_accept_file_and_later_runs_decide_the_state_of_growth(example_wareho
     assert all(row["newest_bytes"] > row["before_bytes"] for row in states["new"])
 
 
+def test_the_index_says_what_was_not_compared(warehouse: Path, tmp_path: Path):
+    """Neither one run alone, nor a night of which all dumps were refused, is a night in which nothing moved."""
+
+    def said() -> str:
+        built(warehouse, tmp_path / "site")
+        text = (tmp_path / "site" / "index.html").read_text()
+        return " ".join(re.sub(r"<[^>]*>", " ", text.partition("<h2>What moved")[2]).split())
+
+    alone = "Nothing was compared: no platform, track and device has two runs with dumps."
+    load_sizes(tmp_path, warehouse, {"n1": 64})
+    assert (True, False) == (alone in said(), "refused" in said())
+    load_sizes(tmp_path, warehouse, {"n2": 64})
+    assert "Nothing moved from run to run." in said()
+    (tmp_path / "n3").mkdir()
+    (tmp_path / "n3" / "module_0001.jit_f.cpu_after_optimizations-buffer-assignment.txt").write_text("damaged")
+    run_ingest([str(tmp_path / "n3")], warehouse)
+    assert "Not compared, as they were refused: 1 dump of n3." in said()
+
+
 def test_the_index_counts_new_growth_as_the_page_it_leads_to(site: Path):
     """Each upgrade with relevant growth, with the programs that are new on its own page."""
     found = re.findall(r'<a href="(triage/[^"]+)"><bdi>.*: (\d+) new, at most', (site / "index.html").read_text())

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import duckdb
 
+from bufferhouse.errors import counted
 from bufferhouse.query.statements import Answer, Record
 from bufferhouse.report.fleet.data import Fleet, fleet_of
 from bufferhouse.report.fleet.page import fleet_page
@@ -19,13 +20,14 @@ from bufferhouse.report.site.inventory import Inventory, Step
 from bufferhouse.report.site.steps import Steps
 from bufferhouse.report.site.triage import NEW, Triage
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import human_bytes, printable
+from bufferhouse.report.text.figures import human_bytes, printable, some_of
 from bufferhouse.report.text.sections import Section
 
 STEPS = "compare/index.html"
 TRENDS = "fleet.html"
 KINDS = ("regression", "improvement", "reshaped", "renamed", "new", "gone")
 _MOST_MOVERS, _MOST_OTHERS = 1_500, 400  # rows of the index, which stays below a megabyte
+_MOST_REFUSED = 3  # runs that are named, the newest
 _MOVERS = [
     Column("program_label", "program", link="program_link"),
     Column("kind", "what"),
@@ -143,6 +145,8 @@ class Index:
             newest=(printable(facts["newest_run_name"] or "", 80), run_address(facts["newest_run_name"] or "")),
             movers=Section("", (), _MOVERS, shown, "movers", "movers"),
             left_out=len(movers) - len(shown),
+            refused=self._refused(),
+            is_compared=any(len(runs) > 1 for runs in self._inventory.tracks.values()),
             choices={
                 name: sorted({row[name] for row in shown if row[name] is not None}, key=str)
                 for name in ("platform", "device_kind", "track", "memory_space")
@@ -156,6 +160,15 @@ class Index:
         told = {"counts": facts, "stale": list(self._stale)}
         everything = answers | {"tracks": Answer.of(tracks), "coverage": fleet.answers["fleet_coverage"]}
         return Made(INDEX, text, figures(INDEX, told, everything))
+
+    def _refused(self) -> str:
+        """Return the sentence about refused dumps, in which nobody knows what moved; empty where there are none."""
+        counts = {run["run_name"]: run["refused_dump_count"] for run in reversed(self._inventory.runs)}
+        runs = [name for name, count in counts.items() if count]
+        if not runs:
+            return ""
+        dumps = counted(sum(counts.values()), "dump")
+        return f"Not compared, as they were refused: {dumps} of {some_of(runs, _MOST_REFUSED, 60)}."
 
     def _untriaged(self) -> list[tuple[str, str]]:
         """Return the newest upgrades with growth that is new, some of it relevant, with their addresses."""
