@@ -393,6 +393,19 @@ def test_a_program_that_the_newest_run_lacks_is_not_only_called_unchanged(wareho
     }
 
 
+def test_a_newest_run_without_a_dump_is_not_what_did_not_move(warehouse: Path, tmp_path: Path):
+    """The tables are of runs with dumps: that all is unchanged there says nothing about the night that was refused."""
+    for name, damaged in {"n1": False, "n2": False, "n3": True}.items():
+        [path] = write_dumps(tmp_path / name, [1])
+        if damaged:
+            path.write_text("damaged")
+        call("ingest", tmp_path / name, "--warehouse", warehouse)
+        said = printed(warehouse).splitlines()[1]
+        assert (True, damaged) == (
+            said.startswith(f"newest run: {name}, "), said.endswith("; no dump of it could be read"),
+        )  # fmt: skip
+
+
 def test_a_program_of_a_table_counts_for_each_target_and_device(warehouse: Path, tmp_path: Path):
     """A table that holds a program more than once says for what, on a terminal, in Markdown and on the page."""
     runs = {"a": ("v4", ("sm_8.0",)), "b": ("v4", ("sm_8.0", "sm_9.0")), "c": ("v5", ("sm_9.0",))}

@@ -123,10 +123,12 @@ def overview_lines(fleet: Fleet) -> list[str]:
     rejects = counted(facts["reject_count"], "reject") if facts["reject_count"] else "no rejects"
     things = ("run", "dump", "distinct content", "program")
     counts = (facts[f"{thing.removeprefix('distinct ')}_count"] for thing in things)
+    # The tables are of runs with dumps: what has not moved in them may have moved in this one.
+    is_unread = not fleet.runs[-1]["dump_count"] and fleet.runs[-1]["reject_count"]
     return [
         ", ".join([*map(counted, counts, things), rejects]),
         f"newest run: {printable(facts['newest_run_name'], 200)}, {facts['newest_started_at']:%Y-%m-%d %H:%M} UTC "
-        f"({facts['newest_started_at_source']})",
+        f"({facts['newest_started_at_source']})" + ("; no dump of it could be read" if is_unread else ""),
     ]
 
 
