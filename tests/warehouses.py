@@ -13,10 +13,12 @@ from bufferhouse.dump.identity import content_of, read_file_name
 from bufferhouse.engine.sql import quoted
 from bufferhouse.ingest.pipeline import parse_batch
 from bufferhouse.ingest.read import ReadBatch
+from bufferhouse.messages.rows import faults
 from bufferhouse.sources.run import Run
 from bufferhouse.tabulate.batch import ParsedBatch, Sighting
 from bufferhouse.warehouse.address import FileAddress
 from bufferhouse.warehouse.load import Loaded, load
+from bufferhouse.warehouse.verify import chosen_dumps, verify
 from bufferhouse.warehouse.warehouse import Warehouse
 from schemas import TABLES
 
@@ -66,6 +68,12 @@ def counts(path: Path) -> dict[str, int]:
     """The number of rows of every table of raw."""
     with asked(path) as con:
         return {table: con.execute(f"SELECT COUNT(*) FROM raw.{table}").fetchall()[0][0] for table in TABLES}
+
+
+def unproved(path: Path) -> list[object]:
+    """What `verify` finds in the rows of raw, which takes a third of what it takes to prove all models and views."""
+    with asked(path) as con:
+        return [*verify(con, chosen_dumps(con)), *faults(con)]
 
 
 def derived(path: Path) -> dict[str, list[tuple]]:
