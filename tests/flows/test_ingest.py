@@ -78,9 +78,9 @@ def ingested(prefect_server, three_runs, tmp_path_factory):
 
 
 @pytest.fixture
-def five(tmp_path):
-    """A run of five small dumps, to be damaged."""
-    return write_dumps(tmp_path / "five", range(5))[0].parent
+def seeds(tmp_path):
+    """A copy of the run of the five seeds, to be damaged."""
+    return shutil.copytree(FLEET / "seeds", tmp_path / "seeds")
 
 
 def dumps_in(directory: Path) -> list[Path]:
@@ -231,39 +231,39 @@ def test_batches_never_pass_through_the_storage_of_results(prefect_server, inges
     assert [] == prefect_server.stored_results()
 
 
-def test_a_truncated_dump_stops_itself_alone(prefect_server, five, tmp_path):
+def test_a_truncated_dump_stops_itself_alone(prefect_server, seeds, tmp_path):
     """One truncated dump among five: four are loaded, and the run ends Completed under a name that says so."""
-    damaged = dumps_in(five)[2]
+    damaged = dumps_in(seeds)[2]
     truncate(damaged)
     warehouse = tmp_path / "warehouse.duckdb"
-    state = ingest([str(five)], warehouse=str(warehouse), return_state=True)
+    state = ingest([str(seeds)], warehouse=str(warehouse), return_state=True)
     assert ("COMPLETED", "Completed with rejects") == (state.type.value, state.name)
     loaded = {path for (path,) in query(warehouse, "SELECT relative_path FROM raw.observations")}
-    assert {path.name for path in dumps_in(five)} - {damaged.name} == loaded
+    assert {path.name for path in dumps_in(seeds)} - {damaged.name} == loaded
     assert [(damaged.name,)] == query(warehouse, "SELECT relative_path FROM raw.rejects")
     said = artifact(state)
     assert ("5", "4", "1") == tuple(figures(said)[name] for name in ("dumps seen", "new contents", "rejected"))
     assert re.search(rf"{re.escape(str(damaged))}:\d+:\d+: expected .+, found .+", said)
 
 
-def test_a_reject_that_is_known_ends_the_next_run_well(prefect_server, five, tmp_path):
+def test_a_reject_that_is_known_ends_the_next_run_well(prefect_server, seeds, tmp_path):
     """A scheduled run does not complain every night about the same bytes."""
-    truncate(dumps_in(five)[0])
-    call = {"sources": [str(five)], "warehouse": str(tmp_path / "warehouse.duckdb"), "return_state": True}
+    truncate(dumps_in(seeds)[0])
+    call = {"sources": [str(seeds)], "warehouse": str(tmp_path / "warehouse.duckdb"), "return_state": True}
     assert ["Completed with rejects", "Completed"] == [ingest(**call).name, ingest(**call).name]
 
 
-def test_a_folder_of_bad_dumps_fails(prefect_server, five, tmp_path):
+def test_a_folder_of_bad_dumps_fails(prefect_server, seeds, tmp_path):
     """More than the failing share refused: the run ends Failed and says how many, and their bytes are kept."""
-    for dump in dumps_in(five):
+    for dump in dumps_in(seeds):
         truncate(dump)
     warehouse = tmp_path / "warehouse.duckdb"
-    state = ingest([str(five)], warehouse=str(warehouse), return_state=True)
+    state = ingest([str(seeds)], warehouse=str(warehouse), return_state=True)
     assert "FAILED" == state.type.value
     assert "5 of 5 dumps refused or not readable, more than 50%" == state.message
     assert [(5,)] == query(warehouse, "SELECT COUNT(*) FROM raw.rejects WHERE octet_length(content) > 0")
     assert "5" == figures(artifact(state))["rejected"]
-    again = ingest([str(five)], warehouse=str(warehouse), return_state=True)  # nothing came: nothing to tell
+    again = ingest([str(seeds)], warehouse=str(warehouse), return_state=True)  # nothing came: nothing to tell
     assert ("Completed", "5") == (again.name, figures(artifact(again))["rejected before"])
 
 
@@ -423,7 +423,7 @@ def test_every_parameter_is_described():
 
 
 def test_the_command_line_says_by_its_exit_code_how_it_ended(
-    prefect_server, five, tmp_path, monkeypatch, capsys, caplog
+    prefect_server, seeds, tmp_path, monkeypatch, capsys, caplog
 ):
     """0 all is loaded, 1 something was refused, which the log says, 2 usage, 3 the warehouse is busy, which standard
     error says; all in $BUFFERHOUSE_WAREHOUSE."""
@@ -440,19 +440,19 @@ def test_the_command_line_says_by_its_exit_code_how_it_ended(
     assert said.endswith("; try again later, or wait with --wait SECONDS\n")
     assert 0 == main()
     assert [("nightly",)] == query(warehouse, "SELECT run_name FROM raw.runs")
-    truncate(dumps_in(five)[0])
+    truncate(dumps_in(seeds)[0])
     own = str(tmp_path / "own.duckdb")
-    monkeypatch.setattr(sys, "argv", ["flows.ingest", str(five), "--warehouse", own])
+    monkeypatch.setattr(sys, "argv", ["flows.ingest", str(seeds), "--warehouse", own])
     assert 1 == main()
     assert "5 dumps of 1 run seen: 4 new, 0 known, 1 rejected" in caplog.text
 
 
-def test_a_line_of_the_log_is_one_whatever_a_name_holds(prefect_server, five, tmp_path, caplog):
+def test_a_line_of_the_log_is_one_whatever_a_name_holds(prefect_server, seeds, tmp_path, caplog):
     """Names of files, and of runs, may hold line feeds."""
-    path = dumps_in(five)[0]
+    path = dumps_in(seeds)[0]
     truncate(path)
     path.rename(path.with_name(f"a\nFORGED{path.name}"))
-    ingest([str(five)], warehouse=str(tmp_path / "warehouse.duckdb"), run="r\nFORGED", return_state=True)
+    ingest([str(seeds)], warehouse=str(tmp_path / "warehouse.duckdb"), run="r\nFORGED", return_state=True)
     assert "run r\\nFORGED" in caplog.text
     assert "a\\nFORGED" in caplog.text
     assert [] == [line for line in caplog.text.split("\n") if line.startswith("FORGED")]
