@@ -15,11 +15,11 @@ from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.reparse import dumps_of, reparse
 from bufferhouse.warehouse.retention import prune, remove_runs
 from bufferhouse.warehouse.runs import pin, set_facts
+from bufferhouse.warehouse.verify import chosen_dumps, verify
 from bufferhouse.whatif.arenas import pack_arenas
-from tests.command_line import call
 from tests.flows.clock import until
 from tests.synthetic import small_dump
-from tests.warehouse.lake.lakes import answer, copied, needs_lake
+from tests.warehouse.lake.lakes import answer, asked, copied, needs_lake
 from tests.warehouses import load_parsed, parsed
 
 psycopg = pytest.importorskip("psycopg", reason="the extra `lake` is not installed")
@@ -108,7 +108,9 @@ def test_files_of_a_load_that_is_under_way_are_no_orphans(address, monkeypatch):
     orphan.write_bytes(b"")
     compact()
     assert not orphan.exists()
-    assert "3 of 3 dumps proved\n" == call("verify", "--warehouse", address).out
+    with asked(address) as con:
+        ids = chosen_dumps(con)
+        assert (3, []) == (len(ids), verify(con, ids))
 
 
 def test_two_that_pack_at_once_keep_one_packing_of_an_arena(whole):

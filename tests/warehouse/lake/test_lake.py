@@ -24,6 +24,7 @@ from bufferhouse.warehouse.lake.attach import LAKE, snapshot_of
 from bufferhouse.warehouse.lake.lake import moment_number, shape_id_of
 from bufferhouse.warehouse.observations import insert
 from bufferhouse.warehouse.open import reading, writing
+from bufferhouse.warehouse.verify import chosen_dumps, verify
 from schemas import DERIVED
 from tests.command_line import call, call_without_capabilities, run
 from tests.engine.test_journal import Left, broken_off
@@ -325,8 +326,9 @@ def test_compacting_leaves_few_files_and_the_same_rows(folder_of_many_files, tmp
     left = set(files.rglob("*.parquet"))
     assert {stray} < held - left  # and files that no snapshot has any more
     assert needed <= {path.name for path in left}
-    assert before == answer(own, "SELECT * FROM raw.hlo_values ORDER BY ALL")
-    assert 0 == call("verify", "--warehouse", own).code
+    with asked(own) as con:
+        assert before == con.execute("SELECT * FROM raw.hlo_values ORDER BY ALL").fetchall()
+        assert [] == verify(con, chosen_dumps(con))
 
 
 def test_the_size_of_a_lake_is_what_its_files_take(folder_of_many_files, tmp_path):
@@ -402,7 +404,7 @@ def test_an_older_lake_is_brought_along(one):
     with writing(one) as warehouse:
         assert [(None,)] == warehouse.con.execute("SELECT stack_frames_fault FROM staging.observations").fetchall()
         assert derived == _derived(warehouse.con)
-    assert 0 == call("verify", "--warehouse", one).code
+        assert [] == verify(warehouse.con, chosen_dumps(warehouse.con))
 
 
 def test_a_newer_lake_is_refused(own):
