@@ -31,19 +31,17 @@ class Summary:
     Of runs: `other_names` has the name that their run.json gives, if the warehouse has another one; `other_facts` has
     facts that the call or the run.json gives and the warehouse contradicts; `ahead` has new runs that start in the
     future, with that moment and its source; `undescribed` are new runs without a known compiler or platform, unless all
-    their dumps wait. For some of these `run_files_below` has a run.json further below
-    than the directory of the run, which is not read, and that directory. `unread_keys` has keys of run.json files that
-    are not read. `other_endings` counts the dumps that a run has twice, because their files were compressed in another
-    way when they were first seen; `twins` counts those of which several files lie there, compressed in different ways,
-    or plain. `pruned` counts the dumps that a configured source still has of runs that retention
-    removed; they are left out.
+    their dumps wait. For some of these `run_files_below` has a run.json further below than the directory of the run,
+    which is not read, and that directory. `unread_keys` has keys of run.json files that are not read. `other_endings`
+    counts the dumps that a run has twice, because their files were compressed in another way when they were first seen;
+    `twins` counts those of which several files lie there, plain or compressed in different ways. `pruned` counts the
+    dumps that a configured source still has of runs that retention removed; they are left out.
 
-    `allocations_alone` are the files of new dumps that have neither values nor live ranges, and so no peak.
-
-    `endings` counts files by their ending if no dump was found; else it is None. `logs` were read; they have new
-    `messages` about programs that did not fit, and `refused_messages`, which do not count as rejected dumps.
-    `unreadable_logs` counts the logs among `unreadable`; `log_notes` say what was left out of logs. `reparsed` dumps of
-    the warehouse were parsed again; None if that was not requested.
+    `allocations_alone` are the files of new dumps that have neither values nor live ranges, and so no peak. `endings`
+    counts files by their ending if no dump was found; else it is None. `logs` were read; they have new `messages` about
+    programs that did not fit, and `refused_messages`, which do not count as rejected dumps. `unreadable_logs` counts
+    the logs among `unreadable`; `log_notes` say what was left out of logs. `reparsed` dumps of the warehouse were
+    parsed again; None if that was not requested.
     """
 
     seen: int = 0
