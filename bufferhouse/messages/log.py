@@ -28,12 +28,11 @@ KEYS = (
     # A message of which the words above are damaged still has one of these.
     b"RESOURCE_EXHAUSTED", b"compile permanent error", b"exceeds available HBM", b"<= std::numeric_limits<int32_t>",
     b" exceeded scoped ",
-    # No message of XLA about a program, and yet the memory did not suffice: the GPU's libraries, other frameworks, the
-    # host.
+    # No message of XLA about a program, and yet memory was lacking: to the GPU's libraries, other frameworks, the host.
     *DRIVER_KEYS, b"OOM when allocating tensor", b" of memory: Kill", b"std::bad_alloc",
     b"CUDA out of memory", b"HIP out of memory", b"CUDA error: out of memory",
     b"CUDA driver error: out of memory", b"ArrayMemoryError: Unable to allocate",
-    # Who reads that a process was killed has no other words: the kernel's stand in another log.
+    # What launchers and containers say of a process that the kernel killed: its own words stand in another log.
     b"OOMKilled", b"oom_kill event", b"oom-kill event", b"oom-killer", b"'oom-kill'", b"by the OOM killer",
     b"user allocatable offset upper bound",  # of a kernel of SparseCore
     DONATION_KEY, b"cuMemAllocAsync failed to allocate", ALLOCATOR_KEY,
