@@ -151,9 +151,10 @@ def oom(place: Address, limits: Limits, run: str) -> Found:
         silent = without_message(findings, candidates)
         found = _told(oom_text(Explanation(findings, lines, silent, paths), "json"), warehouse.note)
     if not findings:
-        nothing = f"no log was ingested with the run {named.run_name}: nobody says whether its programs fitted"
-        if is_logged:
-            nothing = f"no log that was ingested with the run {named.run_name} has a message about memory"
+        nothing = f"no log that was ingested with the run {named.run_name} has a message about memory"
+        if not is_logged:
+            unsaid = "" if silent else ": nobody says whether its programs fitted"  # files beside dumps may say it
+            nothing = f"no log was ingested with the run {named.run_name}{unsaid}"
         found["note"] = "; ".join(filter(None, [nothing, found["note"]]))
     return found
 

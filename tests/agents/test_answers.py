@@ -76,6 +76,16 @@ def test_a_run_without_a_message_about_memory_is_said(example_warehouse):
     assert said == found["note"]
 
 
+def test_a_run_without_a_log_of_which_files_say_that_it_did_not_fit_is_said(warehouse, tmp_path):
+    """Then somebody says it."""
+    [dump] = write_dumps(tmp_path / "job", [1], small_dump)
+    stem = dump.name.rpartition(".cpu_after")[0]
+    (tmp_path / "job" / f"{stem}.oom_intermediate_module.txt").write_text("HloModule f")
+    assert 0 == ingest(warehouse, tmp_path / "job")[0]
+    found = asked(warehouse, "oom", run="job")
+    assert (1, "no log was ingested with the run job") == (len(found["without_message"]), found["note"])
+
+
 def test_a_run_whose_logs_say_nothing_about_memory_is_said(warehouse, tmp_path):
     """That they were read is told."""
     write_dumps(tmp_path / "job", [1], small_dump)
