@@ -165,14 +165,17 @@ def has_named(con: duckdb.DuckDBPyConnection, message: Message, dump_id: int) ->
 def has_any(con: duckdb.DuckDBPyConnection, message: Message, dump_id: int) -> bool:
     """Return whether a dump has a value of the instruction and shape of an allocation that a message lists.
 
-    What compilers name is `fusion.1` in every program: the name alone tells a dump only of a kernel, whose shapes are
-    of windows.
+    True if it lists neither. Every program has a `fusion.1`: the name alone tells the dump only of a kernel, of which
+    the shapes that are listed are those of windows.
     """
-    named = [
+    listed = [
         (one.instruction, one.shape.partition("{")[0] if one.shape and message.is_of_default_space else None)
         for one in message.allocations
     ]
-    names, shapes = zip(*[one for one in named if any(one)] or [(None, None)], strict=True)
+    listed = [one for one in listed if any(one)]
+    if not listed:
+        return True
+    names, shapes = zip(*listed, strict=True)
     sql = (
         "SELECT 1 FROM staging.hlo_values AS v, (SELECT unnest(CAST($names AS VARCHAR[])) AS instruction_name,"
         " unnest(CAST($shapes AS VARCHAR[])) AS shape) AS n WHERE v.dump_id = $dump_id"
