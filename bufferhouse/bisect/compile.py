@@ -77,7 +77,7 @@ def _run(words: Sequence[str], env: Mapping[str, str], log: Path, timeout: float
 
 
 def last_words(log: Path) -> str:
-    """Return the last line of a log that says something; of a message with a listing of what does not fit the first."""
+    """Return the last line of a log that says something; where a message about memory ends there, its first line."""
     with log.open("rb") as file:
         file.seek(max(log.stat().st_size - _LAST_BYTES, 0))
         data = file.read()
