@@ -53,7 +53,7 @@ class Chosen(NamedTuple):
     why_none: str  # why there are none, else an empty text
     refused: Sequence[str]  # newer runs of which all dumps were refused
     first: Sequence[str]  # newer runs without a run before them
-    ahead: Sequence[str]  # the newest runs by a start in the future, before which all others count
+    ahead: Sequence[str]  # runs that start in the future, and are the newest until then
     note: str | None  # the note of the warehouse about itself
 
 
@@ -308,7 +308,7 @@ def _said(found: Found, chosen: Chosen, regression_count: int) -> Iterator[str]:
         why = "as no run before has their platform, track and device"
         yield f"not compared, {why}: {some_of(chosen.first, *_SHOWN)}"
     if chosen.ahead:
-        yield f"no other run is the newest, as these start in the future: {some_of(chosen.ahead, *_SHOWN)}"
+        yield f"the newest until they start, in the future: {some_of(chosen.ahead, *_SHOWN)}"
 
 
 def _programs(comparison: Comparison, rows: Iterable[Compared]) -> int:

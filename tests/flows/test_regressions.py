@@ -435,7 +435,7 @@ def test_a_newest_run_that_starts_in_the_future_is_told(prefect_server, tmp_path
     (tmp_path / "n2" / "run.json").write_text(json.dumps(start_of_n2))
     run_ingest(nights, path)
     state = flows.regressions.regressions(warehouse=str(path), return_state=True)
-    message = "0 regressions in 1 comparison; no other run is the newest, as these start in the future: n2"
+    message = "0 regressions in 1 comparison; the newest until they start, in the future: n2"
     assert ("COMPLETED", message, []) == (state.type.value, state.message, told)
     assert "1" == figures(artifacts(state)["regressions-summary"])["newest by a start in the future"]
 
