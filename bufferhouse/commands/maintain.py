@@ -335,7 +335,7 @@ def export(
     for wanted, given in done.renamed:
         say(f"renamed: {wanted!r} is written as {given!r}")
     if refused:
-        say(f"{counted(refused, 'refused dump')} not written; each is with: bufferhouse rejects show ID -o FILE")
+        say(f"{counted(refused, 'refused dump')} not written; to write one: bufferhouse rejects show ID -o FILE")
     renamed = f", {len(done.renamed):,} under another name" if done.renamed else ""
     print(f"{counted(done.file_count, 'file')} written to {output}{renamed}")
 

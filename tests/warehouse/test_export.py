@@ -184,7 +184,7 @@ def test_refused_dumps_are_told_where_they_are_left_out(warehouse, tmp_path):
             if number in damaged:
                 path.write_text("damaged")
     ingest(warehouse, tmp_path / "whole", tmp_path / "cut")
-    told = "1 refused dump not written; each is with: bufferhouse rejects show ID -o FILE"
+    told = "1 refused dump not written; to write one: bufferhouse rejects show ID -o FILE"
     for words, expected in ((["--all"], True), (["--run", "cut"], True), (["--run", "whole"], False)):
         outcome = call("export", *words, "-o", tmp_path / "out", "--warehouse", warehouse)
         assert (0, expected) == (outcome.code, told in outcome.err)
