@@ -109,8 +109,8 @@ def read_change(
             found = fit(subject.space, max(capacity_bytes - others, 0), means=means, progress=progress)
         outcome = compute(subject.space, edits if found is None else found.edits)
         maps = _maps(con, subject, outcome) if is_mapped else {}
-        is_asked = found is not None and found.fits and not found.edits
-        is_refused = is_asked and _is_refused(con, subject, capacity_bytes)
+        fits_as_it_is = found is not None and found.fits and not found.edits
+        is_refused = fits_as_it_is and _is_refused(con, subject, capacity_bytes)
         return Change(subject, outcome, found, maps, capacity_bytes, others, means, is_refused)
 
 
