@@ -268,6 +268,13 @@ def test_what_was_refused_is_not_said_to_fit(name: str, capacity: str, is_refuse
     assert (is_refused, not is_refused) == ("Yet it did not fit where it was compiled" in text, " as it is." in text)
 
 
+def test_what_one_memory_space_refused_may_fit_into_another():
+    """HBM had too little, as the message says with its bytes, which are no capacity of VMEM."""
+    words = ("--from", CHECKOUT / "examples" / "oom" / "libtpu-0.0.33" / "xent", "--fit", "128MiB")
+    said = call("whatif", "jit_", *words, "--memory-space", 1)
+    assert (0, True) == (said.code, "It fits into 128.0 MiB as it is." in said.out)
+
+
 @pytest.mark.parametrize(("space", "is_said"), [(0, False), (1, True)])
 def test_what_fits_into_the_memory_of_kernels_may_not_fit_beside_them(
     example_warehouse: Path, space: int, is_said: bool

@@ -171,7 +171,10 @@ def _is_refused(con: duckdb.DuckDBPyConnection, subject: Subject, capacity_bytes
     """
     about = {"run_id": subject.dump["run_id"], "dump_id": subject.dump["dump_id"]}
     [(did_not_fit, most)] = execute(con, sql, **about).fetchall()
-    return did_not_fit and (most is None or capacity_bytes <= most or printed(capacity_bytes) == printed(most))
+    if not did_not_fit or most is None:
+        return did_not_fit
+    # How much there was is said of the default memory space alone, and so is that it was not enough.
+    return not subject.space.memory_space and (capacity_bytes <= most or printed(capacity_bytes) == printed(most))
 
 
 def _beside(con: duckdb.DuckDBPyConnection, subject: Subject) -> int:
