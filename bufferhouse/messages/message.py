@@ -290,9 +290,8 @@ _BEGINS = re.compile(
     r"|Some donated buffers were not usable: [A-Za-z]"
 )
 _OF_GPU = re.compile("|".join(key.decode() for key in DRIVER_KEYS))
-_LOOKS_LIKE = re.compile(
-    "|".join(re.escape(key.decode()) for key in KEYS if key not in (DONATION_KEY, ALLOCATOR_KEY, *DRIVER_KEYS))
-)
+_SIGNS = "|".join(re.escape(key.decode()) for key in KEYS if key not in (DONATION_KEY, ALLOCATOR_KEY, *DRIVER_KEYS))
+_LOOKS_LIKE = re.compile(rf'(?:{_SIGNS})(?!"?: ?false)')  # `docker inspect` says so of OOMKilled where nobody was
 _STATUS = re.compile(r"(?<![A-Z_])[A-Z_]{2,}: ")
 # What a GPU's driver refuses an allocator asks for again, in smaller pieces; where it gives up it says so itself.
 _OF_DRIVER = re.compile(r"failed to alloc(?:ate)? [0-9]")

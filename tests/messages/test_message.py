@@ -336,6 +336,13 @@ def test_memory_that_does_not_suffice_in_other_words_never_passes_silently(line:
     assert (1, "a message that is known, whole in its line") == (refused.line_number, refused.expected)
 
 
+@pytest.mark.parametrize("said", ["true", "false"])
+def test_a_container_that_was_not_killed_is_no_failure(said: str):
+    """A job in CI prints what `docker inspect` says of one that ended well, and of one that did not."""
+    pretty, short = f'            "OOMKilled": {said},\n', f'{{"Status":"exited","OOMKilled":{said},"Dead":false}}\n'
+    assert [2 * (said == "true")] == [len(read(pretty + short))]
+
+
 @pytest.mark.parametrize("status", ["", "RESOURCE_EXHAUSTED: : ", "INTERNAL: CUDA error: : "])
 def test_what_the_driver_refuses_an_allocator_is_no_failure(status: str):
     """The allocator asks for less, and says itself where it gives up: the log of a program that runs has such lines."""
