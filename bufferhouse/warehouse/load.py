@@ -150,8 +150,8 @@ def _load_whole(
         taken = [s for s in parsed.sightings if s.content.dump_id not in refusals]
         note_differences(con, parsed.tables, taken)
         found = {UNREADABLE: faults_of(taken), INCOMPLETE: incomplete(taken)}
-        result.head_faults = [line for lines in found.values() for line in lines]
         result.allocations_alone = allocations_alone(parsed.tables, taken)
+        result.head_faults = [line for lines in found.values() for line in lines]
         result.warnings = new.warnings | {rule: len(lines) for rule, lines in found.items() if lines}
         observed, again = unseen(warehouse, taken)
         refused = [s for s in parsed.sightings if s.content.dump_id in refusals]
