@@ -387,5 +387,8 @@ def unpacked(packed: bytes, sha256: str, role: str) -> dict[str, bytes]:
     except (zstandard.ZstdError, tarfile.TarError):
         files = {}
     if not files or content_of(files).sha256 != sha256:
-        raise WarehouseError("the bytes that are kept of it are not those that were refused: ingest its file again")
+        raise WarehouseError(
+            "the bytes that are kept of it are not those that were refused; remove it with bufferhouse rejects rm, and "
+            "ingest its file again"
+        )
     return files

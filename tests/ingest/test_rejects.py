@@ -228,7 +228,10 @@ def test_bytes_of_a_reject_that_changed_are_told(warehouse, tmp_path, fleet):
             "UPDATE raw.rejects SET content = CASE reject_id WHEN 1 THEN content[:99] ELSE"
             " (SELECT content FROM raw.rejects WHERE reject_id = 3) END WHERE reject_id < 3"
         )
-    changed = "the bytes that are kept of it are not those that were refused: ingest its file again"
+    changed = (
+        "the bytes that are kept of it are not those that were refused; remove it with bufferhouse rejects rm, and "
+        "ingest its file again"
+    )
     outcome = call("verify", "--warehouse", warehouse)
     named = [line.partition(" of ")[0] for line in outcome.err.splitlines() if line.endswith(changed)]
     assert (1, ["reject 1", "reject 2"]) == (outcome.code, named)
@@ -237,6 +240,10 @@ def test_bytes_of_a_reject_that_changed_are_told(warehouse, tmp_path, fleet):
     outcome = call("rejects", "replay", "--all", "--warehouse", warehouse)
     assert [f"reject {number}: {changed}" for number in (1, 2)] == outcome.out.splitlines()[:2]
     assert outcome.out.endswith("0 loaded, 3 still refused\n")
+    assert 0 == call("rejects", "rm", 1, 2, "--yes", "--warehouse", warehouse).code
+    ingest(warehouse, tmp_path / "split")
+    ingest(warehouse, tmp_path / "run")
+    assert (3, 0) == (len(rows(warehouse, "SELECT 1 FROM raw.rejects")), call("verify", "--warehouse", warehouse).code)
 
 
 def test_a_split_dump_is_replayed(warehouse, tmp_path, fleet):
