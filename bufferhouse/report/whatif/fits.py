@@ -157,7 +157,7 @@ def _lines(series: Series, found: Fitting, said: Callable[[int], str]) -> list[s
     if found.largest is None:
         lines.append("No measured point fits.")
     elif found.largest.is_refused:
-        lines.append(f"Whether {found.largest.number:,} fits, as its bytes do, is not known: its compiler refused it.")
+        lines.append(f"Whether {found.largest.number:,} fits, as its bytes do, is not known.")
     elif found.next is None:
         lines.append(f"The largest measured, {found.largest.number:,}, fits; nothing larger was measured.")
     else:
