@@ -24,7 +24,7 @@ from tests.command_line import call
 OURS = "|".join(hatch_build.PACKAGES)
 CLI = "bufferhouse.cli"
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-PARAMETERS = ("--ask", "biggest_at_peak", "--format", "json")
+PARAMETERS = ("--ask", "biggest_at_peak", "--param", "rows=1000", "--format", "json")
 
 
 @pytest.fixture(scope="module")
