@@ -71,8 +71,9 @@ class Judged(NamedTuple):
     `unknown` are programs that the lock does not hold, `shrunk` those that take less than the lock says, `gone` those
     without a dump. `undonated` lost donations over the limit without growing: at their end their outputs take memory
     beside their arguments. `refused` are dumps that could not be read. `unjudged` are programs of both sides for which
-    one side lacks the bytes of the metric. `joined` are those that the lock holds under another name or signature,
-    except those that grew. `within_limit` are all others that grew, by less than the limit.
+    one side lacks the bytes of the metric, or whose dump has allocations alone, as one does that was cut short.
+    `joined` are those that the lock holds under another name or signature, except those that grew.
+    `within_limit` are all others that grew, by less than the limit.
     """
 
     verdict: Verdict
@@ -130,7 +131,8 @@ def less_donated(lock: Lock, dumps: Lock) -> list[Entry]:
 
 def judge_held(held: Held, limit: Threshold = ANY_GROWTH, reshaped: str = "fail") -> Judged:
     """Return what the gate says about rows that grew over a limit, and the rows that it does not judge."""
-    known = [row for row in held.rows if row.status not in (NEW, GONE)]
+    both = [row for row in held.rows if row.status not in (NEW, GONE)]
+    known = [row for row in both if not may_be_cut(held, row)]
     # A program that takes bytes in another memory space than before is not new: it grew from nothing there.
     verdict = judge(known, limit, reshaped=reshaped)
     grown = {row.key for row in (*verdict.offenders, *verdict.warned)}
@@ -148,10 +150,16 @@ def judge_held(held: Held, limit: Threshold = ANY_GROWTH, reshaped: str = "fail"
         [row for row in held.rows if row.status == GONE],
         undonated,
         held.after.refused,
-        [row for row in known if row.is_unknown],
+        [row for row in both if row.is_unknown or may_be_cut(held, row)],
         joined,
         [row for row in known if (row.delta_bytes or 0) > 0 and row.key not in told],
     )
+
+
+def may_be_cut(held: Held, row: Compared) -> bool:
+    """Return whether the dump of a program has allocations alone, where the lock knows its peak."""
+    before, after = (held.entries[dump.dump_id] if dump else None for dump in row.pair[:2])
+    return before is not None and after is not None and before.has_peak and after.has_allocations_alone
 
 
 def _dump(number: int, entry: Entry) -> Dump:

@@ -92,7 +92,8 @@ class Entry:
     `parameters` and `outputs` are the leaves of its entry signature, equal ones together: the count and the leaf, in
     the order of first occurrence. `compiler` and `flags` are empty if they are not known. `dump_id` is None for an
     entry of a file. `why` is the reason for which growth was accepted, `growth_bytes` the growth of the memory space
-    that grew most; the reason stays as long as the bytes do.
+    that grew most; the reason stays as long as the bytes do. `has_allocations_alone` is True for a dump without values
+    and live ranges: nothing says that its allocations are all.
     """
 
     function: str
@@ -107,6 +108,7 @@ class Entry:
     dump_id: int | None = None
     why: str = ""
     growth_bytes: int = 0
+    has_allocations_alone: bool = False
 
     @property
     def key(self) -> Key:
@@ -122,6 +124,11 @@ class Entry:
     def signature(self) -> str:
         """The entry signature with equal leaves together: for sentences about changes, not for identity."""
         return f"({_leaves(self.parameters)})->({_leaves(self.outputs)})"
+
+    @property
+    def has_peak(self) -> bool:
+        """Whether its occupied bytes are known: the dump has live ranges."""
+        return any(space.occupied_peak_bytes is not None for space in self.spaces)
 
     def size_order(self) -> tuple:
         """Return the key by which the largest of several dumps of a program comes first."""

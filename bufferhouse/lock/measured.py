@@ -33,7 +33,8 @@ def measured(
     """Return the entries of the dumps of some runs, None for all.
 
     If a program has several dumps, the largest represents it, and a note says so if runs differ. Other notes say for
-    how many programs the compiler is not known, and which programs are known not to fit. `chip` is what the dumps are
+    how many programs the compiler is not known, which programs are known not to fit, and whose dumps have allocations
+    alone. `chip` is what the dumps are
     compiled for; if it is None, their run decides, else the name of the dump (cpu, tpu, sm_9.0).
     """
     if run_ids is None:
@@ -53,14 +54,27 @@ def measured(
             f"nothing says which compiler made the dumps of {counted(unnamed, 'program')}, so no check can tell that "
             "another one did; say it in a run.json beside them, or with: bufferhouse runs set RUN compiler=…"
         )
-    if refused := sorted({f"{entry.function} ({entry.chip})" for row, entry in entries if row["did_not_fit"]}):
-        more = f" and {len(refused) - _MOST_NAMED:,} more" if len(refused) > _MOST_NAMED else ""
+    if refused := [entry for row, entry in entries if row["did_not_fit"]]:
+        count, names = _named(refused)
         lock.notes.append(
-            f"{counted(len(refused), 'program')} did not fit, as files beside dumps or messages say: "
-            f"{', '.join(refused[:_MOST_NAMED])}{more}; a check says what grew, and not what fits"
+            f"{count} did not fit, as files beside dumps or messages say: {names}; a check says what grew, and not "
+            "what fits"
+        )
+    if alone := [entry for entry in lock.entries.values() if entry.has_allocations_alone]:
+        count, names = _named(alone)
+        lock.notes.append(
+            f"{count} with allocations alone, no values and no live ranges: {names}; if its file was cut short, its "
+            "bytes are too few"
         )
     lock.refused = [uri for (uri,) in execute(con, _REFUSED, run_ids=run_ids).fetchall()]
     return lock
+
+
+def _named(entries: Sequence[Entry]) -> tuple[str, str]:
+    """Return how many programs these are, and the names of some."""
+    names = sorted({f"{entry.function} ({entry.chip})" for entry in entries})
+    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    return counted(len(names), "program"), f"{', '.join(names[:_MOST_NAMED])}{more}"
 
 
 def _entry(row: Mapping[str, Any], spaces: Sequence[Space], options: str | None, chip: str | None) -> Entry:
@@ -78,6 +92,7 @@ def _entry(row: Mapping[str, Any], spaces: Sequence[Space], options: str | None,
         flags,
         row["platform"],
         row["dump_id"],
+        has_allocations_alone=row["has_allocations_alone"],
     )
 
 

@@ -19,7 +19,9 @@ SELECT
     v.dumped_at,  -- Time stamp in the file name (UTC).
     v.text_bytes,  -- Bytes of text.
     CASE WHEN o.did_not_fit OR m.dump_id IS NOT NULL THEN TRUE END AS did_not_fit,  -- Its program did not fit; null where nothing says so.
-    m.capacity_bytes  -- Bytes of the default memory space that it did not fit into, as a message says; else null.
+    m.capacity_bytes,  -- Bytes of the default memory space that it did not fit into, as a message says; else null.
+    c.used_values_state = 'absent' AND c.live_range_state = 'absent' AS has_allocations_alone  -- Neither values nor live ranges, so nothing says that these are all.
 FROM staging.observations AS o
 INNER JOIN marts.observations_v1 AS v ON o.run_id = v.run_id AND o.relative_path = v.relative_path
+INNER JOIN staging.contents AS c ON o.dump_id = c.dump_id
 LEFT JOIN intermediate.oom_observations AS m ON o.run_id = m.run_id AND o.dump_id = m.dump_id

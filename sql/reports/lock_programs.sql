@@ -15,7 +15,8 @@ SELECT
     MAX(c.compiler_version) AS compiler_version,  -- Its version.
     MAX(o.compiler_revision) AS compiler_revision,  -- Source revision of the compiler.
     MAX(c.xla_flags) AS xla_flags,  -- XLA_FLAGS of the run.
-    BOOL_OR(o.did_not_fit) AS did_not_fit  -- It did not fit, as files beside it or a message of its run say; null where nothing says so.
+    BOOL_OR(o.did_not_fit) AS did_not_fit,  -- It did not fit, as files beside it or a message of its run say; null where nothing says so.
+    BOOL_OR(o.has_allocations_alone) AS has_allocations_alone  -- No values and no live ranges: nothing says that these are all.
 FROM marts.observations_v2 AS o
 INNER JOIN marts.programs_v1 AS p ON o.program_id = p.program_id
 INNER JOIN marts.runs_v2 AS r ON o.run_id = r.run_id

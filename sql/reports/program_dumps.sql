@@ -11,7 +11,8 @@ WITH sightings AS (
         MIN(relative_path) AS relative_path,
         MIN(text_bytes) AS text_bytes,
         COUNT(*) AS sighting_count,
-        BOOL_OR(did_not_fit) AS did_not_fit
+        BOOL_OR(did_not_fit) AS did_not_fit,
+        BOOL_OR(has_allocations_alone) AS has_allocations_alone
     FROM marts.observations_v2
     WHERE program_id = $program_id
     GROUP BY run_id, dump_id, compile_target, platform
@@ -33,7 +34,8 @@ SELECT
     s.relative_path,  -- A file of it, below the run's root.
     s.text_bytes,  -- Bytes of text.
     s.sighting_count,  -- Files of the run with this content.
-    s.did_not_fit  -- It did not fit, as files beside it or a message of its run say; null where nothing says so.
+    s.did_not_fit,  -- It did not fit, as files beside it or a message of its run say; null where nothing says so.
+    s.has_allocations_alone  -- No values and no live ranges: nothing says that its allocations are all.
 FROM sightings AS s
 INNER JOIN marts.runs_v2 AS r ON s.run_id = r.run_id
 LEFT JOIN marts.peak_memory_v1 AS p ON s.dump_id = p.dump_id AND p.memory_space = 0

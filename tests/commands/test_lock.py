@@ -1,5 +1,6 @@
 """`bufferhouse lock`: exit codes, the forms of its answer, and what is refused."""
 
+import gzip
 import json
 import shlex
 import shutil
@@ -192,6 +193,24 @@ def test_a_refused_dump_does_not_pass(locked: Path, tmp_path: Path):
     assert (1, True) == (said.code, "1 dump could not be read" in said.out)
     assert (True, False) == ("not passed" in said.out, "is passed" in said.out)  # nothing grew, and yet
     assert ":2:15: expected " in said.err
+
+
+def test_a_dump_with_allocations_alone_does_not_pass_for_one_that_shrank(locked: Path, tmp_path: Path):
+    """Its file may have been cut short among them: the bytes that are left are no figure of the program."""
+    dumps = Path(shutil.copytree(LOCKED / "kept", tmp_path / "kept"))
+    [dump] = dumps.glob("*-buffer-assignment.txt.gz")
+    head, _, _ = gzip.decompress(dump.read_bytes()).partition(b"\n\nTotal bytes used")
+    dump.write_bytes(gzip.compress(head[: head.rindex(b"\nallocation") + 1]))
+    said = call("lock", "--check", dumps, "--file", locked, "--format", "json")
+    found = json.loads(said.out)
+    assert (1, False, ["jit_train_step"], []) == (said.code, found["is_passed"], found["unjudged"], found["shrunk"])
+    note = "1 program with allocations alone, no values and no live ranges: jit_train_step (cpu); if its file was cut"
+    assert [True] == [one.startswith(note) for one in found["notes"] if "allocations alone" in one]
+    text = call("lock", "--check", dumps, "--file", locked).out
+    assert "the dump has allocations alone: its file may be cut short" in " ".join(text.split())
+    assert "not judged, as its dump has allocations alone" in call(
+        "lock", "--check", dumps, "--file", locked, "--format", "github"
+    ).out  # fmt: skip
 
 
 def test_a_line_of_a_log_is_no_dump_that_could_not_be_read(locked: Path, tmp_path: Path):

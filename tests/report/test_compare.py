@@ -226,6 +226,21 @@ def test_refused_dumps_and_variants_are_said(changed: Path, tmp_path: Path):
     assert once not in compare_text(read_comparison(changed, "jaxlib-0.4.25", BEFORE), "markdown")
 
 
+def test_a_dump_with_allocations_alone_is_told(warehouse: Path, tmp_path: Path):
+    """Its file may have been cut short among them: it reads as a program that shrank."""
+    for name in ("whole", "cut"):
+        (tmp_path / name).mkdir()
+        for number in (1, 2):
+            head, _, _ = small_dump(number).partition(b"\n\nTotal bytes used")
+            text = head + b"\n" if (name, number) == ("cut", 1) else small_dump(number)
+            (tmp_path / name / f"module_000{number}.jit_f{number}.cpu_after_optimizations{SUFFIX}").write_bytes(text)
+    assert 0 == call("ingest", tmp_path, "--warehouse", warehouse).code
+    found = compare_text(read_comparison(warehouse, "whole", "cut"), "table")
+    said = "1 dump of the run after with allocations alone: "
+    assert (1, False) == (found.count(said), "the run before with allocations alone" in found)
+    assert said in compare_text(read_comparison(warehouse, "whole", "cut"), "github")
+
+
 def test_a_run_of_two_compilers_is_told(warehouse: Path, tmp_path: Path):
     """Two jobs left their dumps in one folder: what changed since is not what one compiler did.
 

@@ -251,6 +251,7 @@ def warnings(comparison: Comparison) -> list[str]:
     elif not comparison.programs:
         lines.append("Neither run has an allocation that was requested, so there is nothing to compare.")
     lines += refused_notes(comparison)
+    lines += _allocations_alone(comparison)
     lines += _not_fitting(comparison)
     guesses = {row["program_label"] for row in comparison.programs if row["guess"]}
     if guesses:
@@ -293,6 +294,20 @@ def refused_notes(comparison: Comparison) -> list[str]:
         f"Dumps of the run {' and of the run '.join(refused)} were refused: a program that is missing there may be "
         "in one of them."
     ]
+
+
+def _allocations_alone(comparison: Comparison) -> list[str]:
+    """Return a sentence for each run of which dumps have allocations alone: nothing says that these are all."""
+    said = []
+    for side in ("before", "after"):
+        dump_ids = comparison.allocations_alone.get(getattr(comparison, side)["run_id"], ())
+        names = {row["program_label"]: None for row in comparison.programs if row[f"{side}_dump_id"] in dump_ids}
+        if names:
+            said.append(
+                f"{counted(len(names), 'dump')} of the run {side} with allocations alone: "
+                f"{some_of(names, MOST_NAMED, 120)}. If its file was cut short, its bytes are too few."
+            )
+    return said
 
 
 def _not_fitting(comparison: Comparison) -> list[str]:

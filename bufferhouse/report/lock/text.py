@@ -10,7 +10,7 @@ from urllib.parse import quote
 from bufferhouse.compare.compare import Compared
 from bufferhouse.config.threshold import RELEVANT, Threshold
 from bufferhouse.errors import counted
-from bufferhouse.lock.check import DONATION_LOST, Held, Judged, Moved, changed_builds
+from bufferhouse.lock.check import DONATION_LOST, Held, Judged, Moved, changed_builds, may_be_cut
 from bufferhouse.lock.entry import Site
 from bufferhouse.lock.file import same_options
 from bufferhouse.query.statements import Answer, Record
@@ -34,6 +34,7 @@ from bufferhouse.report.text.screen import report_text
 from bufferhouse.report.text.sections import Section, plain_json
 
 _SHOWN = 15
+_NO_LIVE_RANGES = "the dump or the lock has no live ranges"
 _EXPLAINED = 5  # programs
 _SHOWN_CAUSES = 8
 _LONGEST_COMMENT = 65_536  # characters that GitHub takes, a last line feed among them
@@ -234,11 +235,7 @@ class _Check:
             lines = [printable(uri, 200) for uri in judged.refused[:_SHOWN]]
             sections.append(Section(f"{counted(len(judged.refused), 'dump')} could not be read", lines))
         sections += table(f"Not in {name}", f"Nobody has reviewed these. {self._way_in()}", _UNKNOWN, "unknown")
-        line = (
-            f"The dump or the lock has no live ranges, so its {held.metric} bytes are unknown. "
-            "Reserved bytes need none."
-        )
-        sections += table("Not judged", line, _UNJUDGED, "unjudged")
+        sections += table("Not judged", self._why_not_judged(), _UNJUDGED, "unjudged")
         line = "They grew by less than the limit, but lost a donation: outputs take memory beside arguments."
         sections += table("Programs that lost a donation", line, _UNDONATED, "undonated")
         if builds := changed_builds(held):
@@ -291,7 +288,8 @@ class _Check:
         for row in judged.unknown:
             add("error", f"{place(row)}: not in {name}, takes {size(row.after_bytes)}")
         for row in judged.unjudged:
-            add("error", f"{place(row)}: not judged, as dump or lock has no live ranges")
+            why = "its dump has allocations alone, and may be cut short" if may_be_cut(held, row) else _NO_LIVE_RANGES
+            add("error", f"{place(row)}: not judged, as {why}")
         for uri in judged.refused:
             add("error", f"{uri}: the dump could not be read")
         for row in judged.within_limit:
@@ -352,6 +350,21 @@ class _Check:
             f"there are no dumps for {chip}: {counted(count, 'program')} of {self.name} not compared"
             for chip, count in self.held.absent_chips.items()
         ]
+
+    def _why_not_judged(self) -> str:
+        cut = [may_be_cut(self.held, row) for row in self.judged.unjudged]
+        said = []
+        if not all(cut):
+            said.append(
+                f"{_NO_LIVE_RANGES[0].upper()}{_NO_LIVE_RANGES[1:]}, so the {self.held.metric} bytes are unknown. "
+                "Reserved bytes need none."
+            )
+        if any(cut):
+            said.append(
+                f"{self.name} knows the peak, and the dump has allocations alone: its file may be cut short, and its "
+                "bytes too few. If it is whole, take it into the lock with --update."
+            )
+        return " ".join(said)
 
     def _rebuilt(self) -> list[str]:
         return [

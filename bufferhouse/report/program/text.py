@@ -115,6 +115,8 @@ def notes(program: Program, *, warnings: str = "the warnings at the end") -> lis
         lines.append("The dump has no allocation: there is nothing to show.")
     elif not any(space.has_live_ranges for space in program.spaces):
         lines.append("The dump has no live ranges, so it has no timeline, no peak, no map and no balance.")
+        if program.dump["has_allocations_alone"]:
+            lines.append("It has no values either: if its file was cut short, its bytes are too few.")
     count = len(program.answers["program_warnings"].rows)
     if count:
         lines.append(f"The dump breaks {counted(count, 'soft rule')}: see {warnings}.")
