@@ -95,7 +95,8 @@ clean: ## Remove everything that make made
 
 # uv reads none of pip's configuration: where only pip knows the way to the registry, pip installs.
 $(STAMP): pyproject.toml requirements.lock | $(BIN)/uv
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock || { \
+	@echo 'Installing the packages of requirements.lock into $(VENV)'
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock || { \
 		echo 'uv cannot install these packages; trying pip, which takes longer' >&2; \
 		$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock; }
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --offline --editable .
@@ -107,7 +108,8 @@ $(READER): bufferhouse/dump/native/scan.c bufferhouse/dump/native/library.py | $
 	@$(BIN)/python -m bufferhouse.dump.native && touch $@ || true
 
 $(EXTRAS): extras.lock | $(STAMP)
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r extras.lock || { \
+	@echo 'Installing the packages of extras.lock into $(VENV)'
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r extras.lock || { \
 		echo 'uv cannot install these packages; trying pip, which takes longer' >&2; \
 		$(BIN)/python -m pip install --quiet --require-hashes -r extras.lock; }
 	@touch $@

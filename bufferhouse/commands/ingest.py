@@ -122,7 +122,7 @@ def ingest(
     else:
         from bufferhouse.report.summary import lines
 
-        way_out = ["If a source may have no dump, say --allow-empty"] if summary.endings is not None else []
+        way_out = ["If a source may have no dump, say --allow-empty"] if summary.found_nothing else []
         print("\n".join([*lines(summary, plan=plan), *way_out]))
     raise typer.Exit(summary.exit_code)
 

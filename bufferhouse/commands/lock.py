@@ -229,7 +229,8 @@ def _check(
             raise other_chip(file, kept, fresh, chip)
         outputs = output_sites(con, less_donated(kept, fresh), Checkout(file.parent))
         found = hold(kept, fresh, metric=metric, outputs=outputs)
-    _note(fresh)
+    if output_format == "github":  # other formats have the notes
+        _note(fresh)
     judged = judge_held(found, limit, reshaped)
     about = {"name": str(file), "links": links, "exact": exact, "chip": chip}
     if comment is not None:
@@ -274,9 +275,13 @@ def _dumps(
 
 def _found(found: "Lock", sources: Sequence[str]) -> "Lock":
     if not found.entries:
-        refused = f", {counted(len(found.refused), 'dump')} that cannot be read" if found.refused else ""
+        if found.refused:
+            raise UsageError(
+                f"{', '.join(sources)}: expected dumps of programs, found {counted(len(found.refused), 'dump')} that "
+                "cannot be read"
+            )
         raise UsageError(
-            f"{', '.join(sources)}: expected dumps of programs, found none{refused}; XLA writes them with "
+            f"{', '.join(sources)}: expected dumps of programs, found none; XLA writes them with "
             "XLA_FLAGS='--xla_dump_to=DIR --xla_dump_hlo_as_text', but not of what comes from a cache of compilations: "
             "compile with JAX_ENABLE_COMPILATION_CACHE=false"
         )

@@ -149,6 +149,11 @@ class Summary:
                 setattr(self, name, (mine or 0) + theirs)
 
     @property
+    def found_nothing(self) -> bool:
+        """Whether there was no dump, and nothing that cannot be read, in which one may be."""
+        return self.endings is not None and not self.unreadable
+
+    @property
     def exit_code(self) -> int:
         """1 when something was refused or could not be read, or no dump was found, else 0."""
         return 1 if self.rejected or self.refused_messages or self.unreadable or self.endings is not None else 0

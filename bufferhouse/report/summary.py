@@ -130,8 +130,9 @@ def _nothing(summary: Summary) -> str:
     if not said and summary.ignored:
         left_out = counted(summary.ignored, "file")
         return f"no dump found, and nothing loaded; {left_out} left out by patterns of include or exclude"
-    if not said and summary.unreadable:
-        return "no dump found, and nothing loaded; the files that are there cannot be read"
+    if summary.unreadable:  # dumps may be in it
+        seen = f"seen: {', '.join(said)}; what else" if said else "what"
+        return f"nothing loaded; {seen} is there cannot be read"
     return (
         f"no dump found, and nothing loaded; seen: {', '.join(said) or 'no file at all'}. XLA writes dumps, files "
         "named …-buffer-assignment.txt, when it compiles a program with XLA_FLAGS='--xla_dump_to=DIR "

@@ -114,3 +114,14 @@ def test_unwanted_rejects_can_be_removed(warehouse, tmp_path):
         outcome = call("rejects", "rm", *words, "--yes", "--warehouse", warehouse)
         assert (2, True) == (outcome.code, expected in outcome.err)
     assert removed == call("rejects", "rm", "--all", "--yes", "--warehouse", warehouse).out
+
+
+def test_a_run_whose_facts_cannot_be_read_is_not_called_empty(warehouse, tmp_path):
+    """Its dumps are there: nobody is told to allow that there are none."""
+    write_dumps(tmp_path / "run", [1, 2])
+    (tmp_path / "run" / "run.json").write_text("}")
+    for what in ("what", "seen: 2 .ll, 1 .hlo.pb, 1 .txt, 1 .o, 1 .flagfile, 1 .debug_options; what else"):
+        outcome = call("ingest", tmp_path / "run", "--warehouse", warehouse)
+        assert (1, f"nothing loaded; {what} is there cannot be read") == (outcome.code, outcome.out.splitlines()[0])
+        assert (True, False) == ("2 dumps left out" in outcome.out, "--allow-empty" in outcome.out)
+        write_others(tmp_path / "run")

@@ -515,7 +515,7 @@ def test_a_run_file_that_cannot_be_read_in_an_archive_says_why(warehouse, tmp_pa
     [line] = [line for line in outcome.out.split("\n") if line.startswith("unreadable: ")]
     why = "encrypted with a password; unpack the archive first; 1 dump left out"
     assert (1, f"unreadable: {path}!run/run.json: {why}") == (outcome.code, line)
-    assert "nothing loaded; the files that are there cannot be read" in outcome.out
+    assert "nothing loaded; what is there cannot be read" in outcome.out
 
 
 # Memory

@@ -146,7 +146,7 @@ def advice(fleet: Fleet, rejects: int = 3) -> list[str]:
         lines.append("a trend needs a second run: ingest the dumps of another compiler run into the same warehouse")
     lines += [f"rejected: {reject_line(reject)}" for reject in fleet.answers["fleet_rejects"].records[:rejects]]
     if facts["reject_count"]:
-        lines.append('all rejects: bufferhouse query "SELECT * EXCLUDE content FROM raw.rejects"')
+        lines.append("all rejects: bufferhouse rejects ls")
     return lines
 
 
