@@ -7,7 +7,8 @@ SELECT
     dump_id,  -- A content of it.
     MIN(relative_path) AS relative_path,  -- A file of it, below the run's root.
     MIN(text_bytes) AS text_bytes,  -- Bytes of text.
-    BOOL_OR(did_not_fit) AS did_not_fit  -- It did not fit, as files beside it or a message of its run say; null where nothing says so.
+    BOOL_OR(did_not_fit) AS did_not_fit,  -- It did not fit, as files beside it or a message of its run say; null where nothing says so.
+    BOOL_OR(has_allocations_alone) AS has_allocations_alone  -- No values and no live ranges: nothing says that its allocations are all.
 FROM marts.observations_v2
 WHERE run_id IN ($run_ids)
 GROUP BY run_id, program_id, dump_id
