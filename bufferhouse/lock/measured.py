@@ -34,8 +34,8 @@ def measured(
 
     If a program has several dumps, the largest represents it, and a note says so if runs differ. Other notes say for
     how many programs the compiler is not known, which programs are known not to fit, and whose dumps have allocations
-    alone. `chip` is what the dumps are
-    compiled for; if it is None, their run decides, else the name of the dump (cpu, tpu, sm_9.0).
+    alone. `chip` is what the dumps are compiled for; if it is None, their run decides, else the name of the dump (cpu,
+    tpu, sm_9.0).
     """
     if run_ids is None:
         run_ids = [run_id for (run_id,) in con.execute("SELECT run_id FROM raw.runs").fetchall()]

@@ -4,7 +4,7 @@
 WITH targets AS (
     -- A run.json says one revision for all dumps that name none, so dumps for other targets may have another one.
     SELECT run_id, LIST(DISTINCT compiler_revision) AS compiler_revisions
-    FROM marts.observations_v2
+    FROM marts.observations_v1
     WHERE run_id IN ($before_run_id, $after_run_id)
     GROUP BY run_id, compile_target
     HAVING COUNT(DISTINCT compiler_revision) > 1
