@@ -154,10 +154,10 @@ def _dumps_of_files(con: duckdb.DuckDBPyConnection, run_id: int, paths: Paths) -
             sighted.setdefault((program_id, dump_id), []).append(tuple(about))
     dumps = []
     for (program_id, dump_id), rows in sighted.items():
-        *about, signature, did_not_fit = (
+        *about, signature, did_not_fit, is_alone = (
             max((word for word in column if word is not None), default=None) for column in zip(*rows, strict=True)
         )
-        dumps.append(Dump(dump_id, program_id, *about, len(rows), signature, did_not_fit))
+        dumps.append(Dump(dump_id, program_id, *about, len(rows), signature, did_not_fit, is_alone))
     return dumps
 
 

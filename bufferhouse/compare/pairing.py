@@ -16,7 +16,8 @@ WHOLE: tuple[Paths, Paths] = (None, None)
 class Dump(NamedTuple):
     """A content of a program in a run: a row of `compare_dumps`; the signature is empty where nobody asked for it.
 
-    `did_not_fit` is None where nothing says that it did not.
+    `did_not_fit` is None where nothing says that it did not. `has_allocations_alone`: it has no values and no live
+    ranges, so nothing says that its allocations are all.
     """
 
     dump_id: int
@@ -27,6 +28,7 @@ class Dump(NamedTuple):
     dump_count: int
     signature: str = ""
     did_not_fit: bool | None = None
+    has_allocations_alone: bool = False
 
 
 class Pair(NamedTuple):

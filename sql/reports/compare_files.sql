@@ -9,7 +9,8 @@ SELECT
     o.platform,  -- cpu, gpu or tpu; null where nobody said.
     o.compile_target,  -- cpu, tpu or a GPU architecture.
     p.entry_signature,  -- Element types and dimensions of its parameters and its output.
-    o.did_not_fit  -- It did not fit, as files beside it or a message of its run say; null where nothing says so.
+    o.did_not_fit,  -- It did not fit, as files beside it or a message of its run say; null where nothing says so.
+    o.has_allocations_alone  -- No values and no live ranges: nothing says that its allocations are all.
 FROM marts.observations_v2 AS o
 INNER JOIN marts.programs_v1 AS p ON o.program_id = p.program_id
 WHERE o.run_id = $run_id

@@ -35,8 +35,7 @@ class Comparison(Reported):
     only the run before says, and only the run after, where no file beside the dumps tells that flags differ.
     `is_in_memory`: the dumps are in no warehouse; then the note says that paths could not be read, and nothing else.
     `shared_count` is how many dumps are in both parts of one run. `compilers` are the revisions of compilers by the
-    run_id of each run whose dumps are of several, `allocations_alone` the dump_ids of dumps without values and live
-    ranges.
+    run_id of each run whose dumps are of several.
     """
 
     metric: str
@@ -52,7 +51,6 @@ class Comparison(Reported):
     is_in_memory: bool = False
     shared_count: int = 0
     compilers: Mapping[int, Sequence[str]] = field(default_factory=dict)
-    allocations_alone: Mapping[int, Sequence[int]] = field(default_factory=dict)
 
     @property
     def has_unread(self) -> bool:
@@ -227,7 +225,6 @@ def comparison_of(
         is_part=program_ids is not None, run_flags=() if changes else _run_flags(con, runs), is_in_memory=is_in_memory,
         shared_count=_shared_count(before, after, program_ids),
         compilers=dict(ask(con, "compare_compilers", **runs).rows),
-        allocations_alone=dict(ask(con, "compare_allocations_alone", **runs).rows),
     )  # fmt: skip
 
 

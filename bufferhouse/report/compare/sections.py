@@ -300,8 +300,8 @@ def _allocations_alone(comparison: Comparison) -> list[str]:
     """Return a sentence for each run of which dumps have allocations alone: nothing says that these are all."""
     said = []
     for side in ("before", "after"):
-        dump_ids = comparison.allocations_alone.get(getattr(comparison, side)["run_id"], ())
-        names = {row["program_label"]: None for row in comparison.programs if row[f"{side}_dump_id"] in dump_ids}
+        rows = [row for row in comparison.rows if (dump := getattr(row.pair, side)) and dump.has_allocations_alone]
+        names = {row["program_label"]: None for row in comparison.records(rows)}
         if names:
             said.append(
                 f"{counted(len(names), 'dump')} of the run {side} with allocations alone: "
