@@ -14,7 +14,7 @@ from bufferhouse.report.compare.page import compare_page
 from bufferhouse.report.fleet.data import read_fleet
 from bufferhouse.report.fleet.page import fleet_page
 from bufferhouse.report.html.page import FIRST_ROWS
-from bufferhouse.report.text.figures import human_bytes, tick_bytes
+from bufferhouse.report.text.figures import human_bytes, percent, tick_bytes
 from tests.report.browser import Browser
 from tests.report.page_files import CELLS, OF_THE_PROGRAM, TABLE, TPU
 from tests.warehouses import rows
@@ -57,12 +57,12 @@ def test_a_script_writes_figures_as_python_does(opened: Callable):
     """A row that a script draws anew keeps its figure: rounded alike, halves to the even digit; ticks lose nothing."""
     counts = [0, 1, 1023, 1024, 1152, 1_310_720, 19_136_512, 1_048_524, 1_048_525, 2**40 * 25 // 4, 2**53]
     counts += [1024**power * eighths // 8 for power in (1, 2, 3) for eighths in range(8, 8 * 33)]
-    shares = [(number - 1000) / 800 for number in range(2001)]
+    shares = [(number - 1000) / 800 for number in range(2001)] + [-0.0004, 0.0004]
     expected = [
         [human_bytes(count) for count in counts],
         [human_bytes(-count, signed=True) for count in counts],
         [tick_bytes(count) for count in counts],
-        [f"{share:.1%}" for share in shares],
+        [percent(share) for share in shares],
     ]
     with opened("program") as page:
         script = (CHECKOUT / "bufferhouse" / "report" / "html" / "assets" / "data.js").read_text()

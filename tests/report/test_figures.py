@@ -7,6 +7,7 @@ from bufferhouse.report.text.figures import (
     exact_bytes,
     human_bytes,
     human_seconds,
+    percent,
     printable,
     space_title,
     space_word,
@@ -108,3 +109,17 @@ def test_memory_spaces_have_the_names_of_the_mart(example):
     expected = preferred | {("cpu", 6): "unpinned host", ("gpu", 7): "collective"}
     named = {(one, space): space_word(one, space) for one in ("cpu", "gpu", "tpu") for space in range(16)}
     assert expected == {place: name for place, name in named.items() if name != str(place[1])}
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [
+        (-0.0004, ("0.0%", "+0.0%")),
+        (0.0004, ("0.0%", "+0.0%")),
+        (-0.0006, ("-0.1%", "-0.1%")),
+        (1.5, ("150.0%", "+150.0%")),
+    ],
+)
+def test_a_share_that_is_rounded_to_nothing_has_no_minus(share: float, expected: tuple[str, str]):
+    """`-0.0%` would say that something became less by nothing."""
+    assert expected == (percent(share), percent(share, signed=True))

@@ -12,7 +12,7 @@ from bufferhouse.query.statements import Record
 from bufferhouse.report.compare.data import Comparison
 from bufferhouse.report.compare.sections import METRIC_NAMES, MOST_NAMED, exactly, title, warnings
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import bytes_form, exact_bytes, printable, sentence, some_of, space_title
+from bufferhouse.report.text.figures import bytes_form, exact_bytes, percent, printable, sentence, some_of, space_title
 from bufferhouse.report.text.github import annotation
 from bufferhouse.report.text.sections import Section
 
@@ -275,9 +275,9 @@ def gate_message(row: Record, limit: Threshold, *, exact: bool = False) -> str:
     """Return the sentence about a program that grew over a limit."""
     if exact:
         row = exactly(row)
-    percent = f", {row['change_ratio']:+.1%}" if row["change_ratio"] else ""
+    ratio = f", {percent(row['change_ratio'], signed=True)}" if row["change_ratio"] else ""
     size = bytes_form(exact=exact)
-    change = f"{size(row['delta_bytes'], signed=True)}{percent}"
+    change = f"{size(row['delta_bytes'], signed=True)}{ratio}"
     guess = ", a guess" if row["guess"] else ""
     said = f"; {row['status']}{guess}: {row['change_said']}" if row["change_said"] else ""
     cause = f"; main cause: {row['main_cause_said']}" if row["main_cause_said"] else ""

@@ -16,6 +16,7 @@ from bufferhouse.report.text.columns import Column
 from bufferhouse.report.text.figures import (
     bytes_form,
     compiler_said,
+    percent,
     printable,
     some_of,
     space_heading,
@@ -200,7 +201,7 @@ def _capacity_lines(comparison: Comparison, shown: Callable[[int], str]) -> list
             lines.append(
                 f"capacity {side['side']}: {shown(side['capacity_bytes'])}, as "
                 f"{printable(side['capacity_source'], 80)} says; {whose}{printable(label, 80)} reserves most, "
-                f"{shown(size)}{where}, {size / side['capacity_bytes']:.1%} of it"
+                f"{shown(size)}{where}, {percent(size / side['capacity_bytes'])} of it"
             )
     return lines
 

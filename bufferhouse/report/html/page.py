@@ -28,7 +28,7 @@ from bufferhouse.report.html.charts import Chart
 from bufferhouse.report.html.frame import Frame
 from bufferhouse.report.html.vega import vega
 from bufferhouse.report.text.columns import NAME_LENGTH, Column, said
-from bufferhouse.report.text.figures import exact_bytes, human_bytes, printable, reject_line
+from bufferhouse.report.text.figures import exact_bytes, human_bytes, percent, printable, reject_line
 from bufferhouse.report.text.sections import Section
 from bufferhouse.version import __version__
 
@@ -197,7 +197,7 @@ def _environment() -> Environment:
         "human": human_bytes,
         "minute": lambda time: f"{time:%Y-%m-%d %H:%M}",
         "reject_line": reject_line,
-        "share": lambda share: f"{share:.1%}",
+        "share": percent,
         "way": lambda change: "rise" if change > 0 else "fall" if change < 0 else "soft",
     }
     made.globals |= {"NAME_LENGTH": NAME_LENGTH, "cell_texts": _cell_texts}

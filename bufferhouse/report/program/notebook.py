@@ -3,7 +3,7 @@
 from bufferhouse.query.statements import Record
 from bufferhouse.report.program.data import Program, Space
 from bufferhouse.report.program.text import notes, space_heading, subtitle
-from bufferhouse.report.text.figures import human_bytes, printable
+from bufferhouse.report.text.figures import human_bytes, percent, printable
 
 _WIDTH, _HEIGHT = 640, 96  # pixels of a timeline
 _OWNERS = 10
@@ -80,6 +80,6 @@ def _owner(row: Record) -> dict[str, str]:
     share = row["peak_share"]
     return {
         "owned": human_bytes(row["owned_bytes"]),
-        "share": "" if share is None else f"{share:.1%}",
+        "share": "" if share is None else percent(share),
         **{name: printable(row[column] or "", _LONG) for name, column in texts.items()},
     }

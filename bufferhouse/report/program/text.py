@@ -15,6 +15,7 @@ from bufferhouse.report.text.figures import (
     compiler_said,
     exact_bytes,
     human_bytes,
+    percent,
     printable,
     space_title,
     sparkline,
@@ -146,8 +147,8 @@ def capacity_note(program: Program, space: Space) -> str:
     here = space.facts["reserved_bytes"]
     on_device = sum(one.facts["reserved_bytes"] for one in program.spaces if is_of_device(platform, one.memory_space))
     said = f"Capacity: {exact_bytes(limit['capacity_bytes'])} ({printable(limit['capacity_source'], 120)})"
-    more = f" here, {on_device / capacity:.1%} in all memory spaces of the device" if on_device > here else ""
-    return f"{said}; {here / capacity:.1%} of it is reserved{more}."
+    more = f" here, {percent(on_device / capacity)} in all memory spaces of the device" if on_device > here else ""
+    return f"{said}; {percent(here / capacity)} of it is reserved{more}."
 
 
 def map_note(program: Program, space: Space) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from bufferhouse.report.text.figures import bytes_form, printable
+from bufferhouse.report.text.figures import bytes_form, percent, printable
 
 NAME_LENGTH = 60  # characters
 
@@ -42,4 +42,4 @@ def said(value: Any, column: Column, *, exact: bool = False) -> str:
         return printable(str(value))
     if column.kind in ("bytes", "change"):
         return bytes_form(exact=exact)(value, signed=column.kind == "change")
-    return f"{value:.1%}" if column.kind == "share" else f"{value:,}"
+    return percent(value) if column.kind == "share" else f"{value:,}"

@@ -70,6 +70,11 @@ def exact_bytes(count: int | None, *, signed: bool = False) -> str:
     return "–" if count is None else f"{count:{'+' if signed and count else ''},} B"
 
 
+def percent(share: float, *, signed: bool = False) -> str:
+    """Return a share in percent with one digit: 1.1%, -0.6%, +25.5%; what is rounded to nothing has no minus."""
+    return f"{share:+z.1%}" if signed else f"{share:z.1%}"
+
+
 Bytes = Callable[..., str]  # human_bytes or exact_bytes
 
 

@@ -13,7 +13,8 @@ function records(name, where = {}) {
 }
 
 /** One digit behind the point, as Python writes it: of 6.25 the even 6.2. No other middle is a binary number. */
-const rounded = (value) => (Math.abs(value) % 1 === 0.25 ? value - Math.sign(value) * 0.05 : value).toFixed(1);
+const rounded = (value) => (Math.abs(value) % 1 === 0.25 ? value - Math.sign(value) * 0.05 : value)
+  .toFixed(1).replace(/^-(?=0\.0$)/, "");
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 function humanBytes(count, signed = false) {
   if (count === null) return "–";
