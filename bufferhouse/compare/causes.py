@@ -1,5 +1,6 @@
 """The causes of a difference between two moments: their bytes sum to it, exactly."""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -26,6 +27,14 @@ ONLY_BEFORE = "removed buffer"
 # These have no values: reserved bytes beyond the occupied ones, and all bytes of a dump without live ranges.
 PACKING = "fragmentation and padding between buffers"
 NO_LIVE_RANGES = "no live ranges in a dump"
+# A lock holds sums of the largest values at a peak. Of these nobody knows which values changed, or how.
+OWN_OTHERS = "its values own other bytes"
+NOT_LISTED = "values that the lock does not list"
+
+# Bytes at the peak that pass from value to value: where a name, an owner or an order changes, they come and go.
+_COME_AND_GO = frozenset(
+    {LIVES_TO_PEAK, FREED_BEFORE, MOVED_IN, MOVED_OUT, ONLY_AFTER, ONLY_BEFORE, SHARING, OWN_OTHERS, NOT_LISTED}
+)
 
 # What a table writes where a cause shares its cell with bytes.
 _SHORT = {PACKING: "fragmentation"}
@@ -73,6 +82,22 @@ class Blame(NamedTuple):
     matches: list[Match]
     gone: list[Elsewhere]
     new: list[Elsewhere]
+
+
+def main_cause(found: Iterable[Cause], delta_bytes: int) -> tuple[str, int] | None:
+    """Return the cause with the most bytes in the direction of a change, and these bytes; None without a change.
+
+    Bytes at the peak that come and those that go are set off against each other first, and such a cause has at most the
+    bytes that are left: a buffer that took the place of an equal one explains nothing.
+    """
+    sums: defaultdict[str, int] = defaultdict(int)
+    for one in found:
+        sums[one.cause] += one.size_bytes
+    way = 1 if delta_bytes > 0 else -1
+    left = way * sum(size for cause, size in sums.items() if cause in _COME_AND_GO)
+    sizes = {cause: min(way * size, left) if cause in _COME_AND_GO else way * size for cause, size in sums.items()}
+    main = max(sizes, key=lambda cause: (sizes[cause], way * sums[cause]), default=None)
+    return (main, way * sizes[main]) if delta_bytes and main is not None and sizes[main] > 0 else None
 
 
 def blame(

@@ -74,6 +74,11 @@ class Compared:
         return self.after_bytes - self.before_bytes
 
     @property
+    def main_cause(self) -> tuple[str, int] | None:
+        """The main cause of the change, and its bytes."""
+        return causes.main_cause(self.causes, self.delta_bytes or 0)
+
+    @property
     def is_unknown(self) -> bool:
         """Whether both sides have the program, and the bytes of one of them are not known."""
         return self.before is not None and self.after is not None and self.delta_bytes is None

@@ -14,8 +14,10 @@ from bufferhouse.compare import causes
 from bufferhouse.compare.compare import CHANGED, GONE, NEW, UNCHANGED, Compared
 from bufferhouse.compare.functions import join
 from bufferhouse.compare.gate import Verdict, judge
+from bufferhouse.compare.groups import by
 from bufferhouse.compare.pairing import RESHAPED, Dump, Pair
 from bufferhouse.compare.sizes import Sizes, metric_bytes
+from bufferhouse.compare.tiers import phase_and_primitive
 from bufferhouse.config.threshold import Threshold
 from bufferhouse.lock.entry import PEAK_SITES, Entry, Lock, Site, Space
 from bufferhouse.query.statements import Record
@@ -24,8 +26,6 @@ from bufferhouse.sources.flags import differing
 METRICS = ("reserved", "occupied")
 ANY_GROWTH = Threshold(0.0, 1)
 DONATION_LOST = "donation lost"
-OWN_OTHERS = "its values own other bytes"
-OTHERS = "values that the lock does not list"
 _DIMENSIONS = re.compile(r"\[[^\]]*\]")
 _NOTHING = Space(0, 0, 0, 0, 0, 0, 0, 0, 0)
 _sizes = attrgetter(
@@ -239,20 +239,71 @@ def _at_the_peak(old: Space, new: Space, is_reshaped: bool) -> Iterable[Moved]:
     # A site that the lock does not list took at most as many bytes as the smallest site that it lists.
     is_whole = sum(site.owned_bytes for site in old.sites[:PEAK_SITES]) == old.occupied_peak_bytes
     least = 0 if is_whole else min((site.owned_bytes for site in olds.values()), default=0)
-    left = new.occupied_peak_bytes - old.occupied_peak_bytes
-    for key, now in news.items():
-        if key in olds:
-            for moved in _differences(olds[key], now, is_reshaped):
-                left -= moved.size_bytes
-                yield moved
-        elif now.owned_bytes > least:
-            left -= now.owned_bytes
-            yield Moved(causes.LIVES_TO_PEAK, now.owned_bytes, now)
-    for key, then in olds.items():
-        if key not in news:
-            left += then.owned_bytes
-            yield Moved(causes.FREED_BEFORE, -then.owned_bytes, then)
-    yield Moved(OTHERS, left)
+    pairs = [(olds[key], now) for key, now in news.items() if key in olds]
+    gone = [site for key, site in olds.items() if key not in news]
+    come = [site for key, site in news.items() if key not in olds and site.owned_bytes > least]
+    found, gone, come = _under_other_names(gone, come)
+    moved = [one for pair in (*pairs, *found) for one in _differences(*pair, is_reshaped)]
+    moved += [Moved(causes.LIVES_TO_PEAK, now.owned_bytes, now) for now in come]
+    moved += [Moved(causes.FREED_BEFORE, -then.owned_bytes, then) for then in gone]
+    yield from moved
+    change = new.occupied_peak_bytes - old.occupied_peak_bytes
+    yield Moved(causes.NOT_LISTED, change - sum(one.size_bytes for one in moved))
+
+
+def _under_other_names(
+    gone: Iterable[Site], come: Iterable[Site]
+) -> tuple[list[tuple[Site, Site]], list[Site], list[Site]]:
+    """Return the pairs of sites whose operation has another name now, and the sites of each side without a partner.
+
+    A release that renames an operation neither removes its values nor adds any. As in a comparison of two runs bytes
+    alone prove nothing: the phase is the same, and the shape, or its dimensions and the primitive. Of several values
+    in a site the lock knows but one shape, so their number and bytes have to be the same, too.
+    """
+    found: list[tuple[Site, Site]] = []
+    gone, come = list(gone), list(come)
+    for key in (_renamed, _shaped, _retyped):
+        waiting = by(key, come)
+        left = []
+        for then in gone:
+            if same := waiting.get(key(then)):
+                # Of several those of equal bytes, so that no difference is made up.
+                now = min(same, key=lambda one: abs(one.owned_bytes - then.owned_bytes))
+                same.remove(now)
+                come.remove(now)
+                found.append((then, now))
+            else:
+                left.append(then)
+        gone = left
+    return found, gone, come
+
+
+def _renamed(site: Site) -> tuple:
+    return site.kind, _primitive(site), *_shaped(site)
+
+
+def _shaped(site: Site) -> tuple:
+    # What is stored in the forward pass is not what was recomputed: the first costs memory that the second saved.
+    return _primitive(site)[0], _opcode_and_shape(site)[1], *_together(site)
+
+
+def _retyped(site: Site) -> tuple:
+    return _primitive(site), tuple(_DIMENSIONS.findall(site.shape)), *_together(site)
+
+
+def _together(site: Site) -> tuple[int, int | None]:
+    return site.value_count, site.owned_bytes if site.value_count > 1 else None
+
+
+def _primitive(site: Site) -> tuple[str, str]:
+    """Return phase and primitive; the opcode alone of values without an operation."""
+    return phase_and_primitive(site.op_name) if site.op_name else ("", _opcode_and_shape(site)[0])
+
+
+def _opcode_and_shape(site: Site) -> tuple[str, str]:
+    """Return the opcode, which stands before the shape of values without an operation, and the shape."""
+    first, _, rest = site.shape.partition(" ")
+    return (first, rest) if rest and "[" not in first else ("", site.shape)
 
 
 def _differences(then: Site, now: Site, is_reshaped: bool) -> Iterable[Moved]:
@@ -271,7 +322,7 @@ def _differences(then: Site, now: Site, is_reshaped: bool) -> Iterable[Moved]:
         yield Moved(causes.LIVES_TO_PEAK if change > 0 else causes.FREED_BEFORE, change, now)
     else:
         yield Moved(causes.LAYOUT_PADDING, padding, now)
-        yield Moved(causes.LOGICAL_SIZE if now.shape != then.shape else OWN_OTHERS, change - padding, now)
+        yield Moved(causes.LOGICAL_SIZE if now.shape != then.shape else causes.OWN_OTHERS, change - padding, now)
 
 
 def _by_key(sites: Iterable[Site], is_reshaped: bool) -> dict[tuple[str, str], Site]:

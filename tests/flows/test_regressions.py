@@ -90,7 +90,7 @@ def test_growth_over_the_limit_is_told(prefect_server, upgraded, told):
     assert (AFTER, BEFORE) == (run, before)
     assert (
         f"run {AFTER}: 1 program grew by at least 5 % and 1 MiB since {BEFORE}, most of all jit_cnn_train_step by "
-        "1.3 MiB, main cause now alive at the peak +1.6 MiB"
+        "1.3 MiB, main cause now alive at the peak +1.3 MiB"
     ) == message
     expected = next(
         row for row in read_comparison(upgraded, BEFORE, AFTER).programs if row["program_label"] == "jit_cnn_train_step"

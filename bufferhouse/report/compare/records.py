@@ -133,7 +133,7 @@ def _sizes(before: Sizes | None, after: Sizes | None) -> Record:
 
 def _main_cause(row: Compared) -> Record:
     """Return the main cause and its bytes; `main_cause` and `most_of_it` are in the words of earlier releases."""
-    cause, size = main_cause(row) or (None, None)
+    cause, size = row.main_cause or (None, None)
     return {
         "main_cause": cause and former(cause),
         "main_cause_label": cause,
@@ -153,15 +153,6 @@ def exactly(row: Record) -> Record:
     cause = row["main_cause_label"]
     said = cause and cause_with_bytes(short(cause), row["main_cause_bytes"], exact=True)
     return {**row, "main_cause_said": said}
-
-
-def main_cause(row: Compared) -> tuple[str, int] | None:
-    """Return the cause with the most bytes in the direction of the change, and these bytes."""
-    sums: defaultdict[str, int] = defaultdict(int)
-    for cause in row.causes:
-        sums[cause.cause] += cause.size_bytes
-    ways = {cause: size for cause, size in sums.items() if size * (row.delta_bytes or 0) > 0}
-    return max(ways.items(), key=lambda one: abs(one[1])) if ways else None
 
 
 def _labels(pairs: Sequence[Pair]) -> dict[Pair, str]:

@@ -17,7 +17,6 @@ from bufferhouse.compare.pairing import RESHAPED, Dump, Pair
 from bufferhouse.compare.sizes import SizesOfDumps
 from bufferhouse.query.statements import Answer, Record, ask, keep
 from bufferhouse.report.compare.joined import joined_records
-from bufferhouse.report.compare.records import main_cause
 from bufferhouse.report.opening import Answers, Origin, opened
 from bufferhouse.report.text.figures import printable
 
@@ -196,7 +195,7 @@ def _movers(con: duckdb.DuckDBPyConnection, shown: int) -> Answer:
     sizes = SizesOfDumps(con, {dump.dump_id for pair in pairs.values() for dump in (pair.before, pair.after)})
     # A program that moved in several memory spaces is compared once.
     compared = compare_pairs(con, dict.fromkeys(pairs.values()), sizes, metric="reserved") if pairs else []
-    causes = {(row.pair, row.memory_space): main_cause(row) for row in compared}
+    causes = {(row.pair, row.memory_space): row.main_cause for row in compared}
     return Answer(
         [*movers.columns, "main_cause", "main_cause_bytes", "main_cause_label"],
         [

@@ -24,7 +24,7 @@ from bufferhouse.report.compare.gate import (
     over,
     programs_of,
 )
-from bufferhouse.report.compare.records import exactly, program_records
+from bufferhouse.report.compare.records import cause_with_bytes, exactly, program_records
 from bufferhouse.report.site.addresses import function_address
 from bufferhouse.report.site.sources import source_links
 from bufferhouse.report.text.columns import Column
@@ -325,6 +325,11 @@ class _Check:
             lines.append(
                 f"{said(lost)} of parameters are not donated any more: outputs that were placed on them have "
                 "memory of their own."
+            )
+        if row.main_cause and row.causes[0].cause != row.main_cause[0]:
+            main = cause_with_bytes(*row.main_cause, exact=self.exact)
+            lines.append(
+                f"Main cause: {main}. What comes to the peak and what leaves it are set off against each other."
             )
         causes = [_cause(moved, self.links) for moved in row.causes]
         if (left := len(causes) - _SHOWN_CAUSES) > 0:
