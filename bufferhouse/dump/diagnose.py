@@ -135,6 +135,21 @@ def behind_allocations(text: str, start: int, role: str) -> DumpError:
     return refuse(text, start, role, diagnose_lines.TOTALS, diagnose_lines.USED_VALUES)
 
 
+_BLOCK_HEAD = re.compile(r"(?m)^(<[^\n<]+)\n positions:\n")
+
+
+def of_cut_allocations(error: DumpError, values: str, heads: Sequence[str]) -> DumpError:
+    """Return `error`, which is about a file of values; it says so if the fault may be that the allocations were cut.
+
+    A file of allocations that ends too early, but with a whole line, is right by itself. Only a file of values that has
+    all of its values, `heads`, and others beside shows it.
+    """
+    if error.rule not in ("total_bytes", "used_values") or not set(heads) < set(_BLOCK_HEAD.findall(values)):
+        return error
+    expected = f"{error.expected} (…-buffer-assignment.txt probably ends too early)"
+    return DumpError(error.line, error.column, expected, error.found, role=error.role, rule=error.rule)
+
+
 def block(text: str, at: int, head: str, role: str, *, may_be_instruction: bool = False) -> DumpError:
     """Return the error for the block of the value `head`, which should stand at `at` and does not, or is none."""
     if not text.startswith(head, at):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from bufferhouse.dump import allocations, diagnose, grammar, live_range, used_values
 from bufferhouse.dump.columns import LARGEST_SIZE, Dump, content_end, decode
 from bufferhouse.dump.diagnose_lines import USED_VALUES, refuse
-from bufferhouse.dump.errors import error_at
+from bufferhouse.dump.errors import DumpError, error_at
 
 ROLES = ("allocations", "values", "live_range")
 
@@ -62,8 +62,11 @@ def _split(dump: Dump, texts: Mapping[str, str]) -> None:
         raise error_at(text, end + 1, expected, role="allocations")
     _trailing(dump, text, content_end(text), "allocations")
     if (text := texts.get("values")) is not None:
-        start = _totals(dump, text, 0, "values")
-        stop = _used_values(dump, text, start, heads, "values")
+        try:
+            start = _totals(dump, text, 0, "values")
+            stop = _used_values(dump, text, start, heads, "values")
+        except DumpError as error:
+            raise diagnose.of_cut_allocations(error, text, heads) from None
         _trailing(dump, text, stop, "values")
     if (text := texts.get("live_range")) is not None:
         if text.startswith(grammar.LIVE_RANGE_UNAVAILABLE):
