@@ -318,7 +318,7 @@ def plan(source: Source, warehouse: AbstractContextManager[Warehouse], *, rehash
             for sighting in sightings:
                 content = sighting.content
                 if (sighting.run_name, sighting.relative_path, content.sha256) in spoken:
-                    summary.known_rejected += 1
+                    summary.add_known_rejects([sighting.source_uri])
                 elif content.dump_id in reading.batch.refusals or content.sha256 in refused:
                     summary.rejected += 1
                 elif content.dump_id in taken:

@@ -259,7 +259,9 @@ def unknown_files(
     fresh = array("L")
     for portion in discovery.dumps.portions():
         changed = _not_known(warehouse, runs, portion)
-        summary.known_rejected += sum(state == _REFUSED for state, _ in changed.values())
+        summary.add_known_rejects(
+            [dump.uri for dump in portion if dump.number in changed and changed[dump.number][0] == _REFUSED]
+        )
         summary.known += len(portion) - len(changed)
         same = {number: dump_id for number, (state, dump_id) in changed.items() if state == _OTHER_FILES_BESIDE}
         known = warehouse.known_contents(set(same.values()))

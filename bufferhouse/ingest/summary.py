@@ -15,6 +15,7 @@ from bufferhouse.sources.discover import Discovery
 from bufferhouse.warehouse.load import Loaded
 
 _NAMES_OF_RUNS = ("runs", "undescribed")
+_NAMED_KNOWN_REJECTS = 3
 _ONLY_IF_ANY = ("other_facts", "other_endings", "twins", "unread_keys", "ahead", "orphans", "allocations_alone")
 
 
@@ -27,6 +28,8 @@ class Summary:
     after their run was complete. A `fault` says why a source could not be listed, or not completely; `error` is the
     exception. `archives` are archives beside dumps, which were not opened, and dumps in a compression that is not read.
     `orphans` are files of dumps whose first file is missing; in a configured pass they are `waiting` instead.
+
+    `known_reject_files` are some of the `known_rejected`, which are all counted.
 
     Of runs: `other_names` has the name that their run.json gives, if the warehouse has another one; `other_facts` has
     facts that the call or the run.json gives and the warehouse contradicts; `ahead` has new runs that start in the
@@ -50,6 +53,7 @@ class Summary:
     ignored: int = 0
     rejected: int = 0
     known_rejected: int = 0
+    known_reject_files: list[str] = field(default_factory=list)
     left_out: int = 0
     unreadable: list[str] = field(default_factory=list)
     reject_lines: list[str] = field(default_factory=list)
@@ -105,7 +109,7 @@ class Summary:
         self.new += loaded.new_count
         self.known += loaded.known_count
         self.rejected += len(loaded.rejects)
-        self.known_rejected += loaded.known_reject_count
+        self.add_known_rejects(loaded.known_rejects)
         self.bytes += loaded.text_bytes
         self.reject_lines += [
             f"{file_of(s.source_uri, refusal.role)}:{'' if refusal.line else ' '}{refusal}"
@@ -119,6 +123,11 @@ class Summary:
         if loaded.conflicts is not None:  # else nobody else writes
             self.conflicts = (self.conflicts or 0) + loaded.conflicts
             self.retries = (self.retries or 0) + loaded.retries
+
+    def add_known_rejects(self, files: Sequence[str]) -> None:
+        """Count files that were refused before; the first few are named."""
+        self.known_rejected += len(files)
+        self.known_reject_files += files[: max(_NAMED_KNOWN_REJECTS - len(self.known_reject_files), 0)]
 
     def add_logs(self, loaded: LoadedLogs) -> None:
         """Add the figures of logs."""

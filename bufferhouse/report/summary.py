@@ -11,6 +11,7 @@ from bufferhouse.sources.run import KEYS
 from bufferhouse.warehouse.observations import INCOMPLETE, UNREADABLE
 
 _SHOWN_REJECTS = 20
+_SHOWN_KNOWN_REJECTS = 3
 _SHOWN_ENDINGS = 6
 _SHOWN_KEYS = 4
 _NOT_LOADED = ("observations", "rejects", "further_positions")  # the last are among the positions
@@ -34,7 +35,10 @@ def _lines(summary: Summary, plan: bool) -> list[str]:
         return [*again, *unreadable]
     rejected = [f"rejected: {line}" for line in summary.reject_lines[:_SHOWN_REJECTS]]
     if len(summary.reject_lines) > _SHOWN_REJECTS:
-        rejected.append(f"… and {counted(len(summary.reject_lines) - _SHOWN_REJECTS, 'more reject')}, in raw.rejects")
+        others = counted(len(summary.reject_lines) - _SHOWN_REJECTS, "more reject")
+        rejected.append(f"… and {others}; see: bufferhouse rejects")
+    if summary.known_rejected:
+        rejected.append(_known_rejects(summary))
     return [*again, *_done(summary, plan), *rejected, *unreadable, *orphans, *_warnings(summary)]
 
 
@@ -75,6 +79,13 @@ def _seen(summary: Summary, plan: bool) -> str:
         + (f"; {counted(others, 'other path')} unreadable" if others else "")
         + (f"; {counted(summary.ignored, 'other file')} ignored" if summary.ignored else "")
     )
+
+
+def _known_rejects(summary: Summary) -> str:
+    files = summary.known_reject_files[:_SHOWN_KNOWN_REJECTS]
+    others = summary.known_rejected - len(files)
+    more = f" and {others:,} more" if others else ""
+    return f"rejected before: {', '.join(map(printable, files))}{more}; for the reasons: bufferhouse rejects"
 
 
 def _warnings(summary: Summary) -> Iterator[str]:

@@ -44,16 +44,17 @@ from bufferhouse.warehouse.warehouse import Warehouse
 class Loaded:
     """What one load did. `rejects` are the new rejects with their sightings, `rows` the number of rows added by table.
 
-    `head_faults` names files beside dumps that cannot be read, and dumps that lack a file; `allocations_alone` are the
-    files of new dumps that have neither values nor live ranges. If others write to the warehouse, too, `conflicts`
-    counts commits that collided with another one and were tried again, and `retries` counts loads that were repeated.
-    `unreadable` has files that could not be stored as observations, and why.
+    `known_rejects` are files that had been refused before with these bytes. `head_faults` names files beside dumps that
+    cannot be read, and dumps that lack a file; `allocations_alone` are the files of new dumps that have neither values
+    nor live ranges. If others write to the warehouse, too, `conflicts` counts commits that collided with another one
+    and were tried again, and `retries` counts loads that were repeated. `unreadable` has files that could not be stored
+    as observations, and why.
     """
 
     new_count: int = 0
     known_count: int = 0
     rejects: list[tuple[Sighting, Refusal]] = field(default_factory=list)
-    known_reject_count: int = 0
+    known_rejects: list[str] = field(default_factory=list)
     warnings: dict[str, int] = field(default_factory=dict)
     head_faults: list[str] = field(default_factory=list)
     allocations_alone: list[str] = field(default_factory=list)
@@ -156,9 +157,11 @@ def _load_whole(
         observed, again = unseen(warehouse, taken)
         refused = [s for s in parsed.sightings if s.content.dump_id in refusals]
         spoken = warehouse.known_refusals(s.content.sha256 for s in refused) if refused else {}
-        fresh = [s for s in refused if (s.run_name, s.relative_path, s.content.sha256) not in spoken]
-        result.rejects = [(s, refusals[s.content.dump_id]) for s in fresh]
-        result.known_reject_count = len(refused) - len(fresh)
+        for sighting in refused:
+            if (sighting.run_name, sighting.relative_path, sighting.content.sha256) in spoken:
+                result.known_rejects.append(sighting.source_uri)
+            else:
+                result.rejects.append((sighting, refusals[sighting.content.dump_id]))
         result.known_count = again
         closed = [number for number, s in (replayed or {}).items() if s.content.dump_id not in refusals]
         if not (observed or result.rejects or closed):

@@ -271,6 +271,18 @@ def test_a_known_reject_is_counted_apart_and_good(warehouse, tmp_path):
     assert [(bad.name, "open")] == states(warehouse)
 
 
+def test_what_was_refused_before_is_named_with_the_verb_that_tells_why(warehouse, tmp_path):
+    """A few files, and how many more: unchanged ones, those that are read again, and those of a plan."""
+    write_dumps(tmp_path / "run", [1, 2, 3, 4, 5], truncated)
+    ingested(warehouse, tmp_path / "run")
+    for words in ([], ["--rehash"], ["--rehash", "--plan"]):
+        told = call("ingest", tmp_path / "run", *words, "--warehouse", warehouse)
+        [line] = [line for line in told.out.splitlines() if line.startswith("rejected before: ")]
+        assert (0, 3) == (told.code, line.count("run/module_"))
+        assert line.startswith(f"rejected before: {tmp_path / 'run' / 'module_0001'}")
+        assert line.endswith(" and 2 more; for the reasons: bufferhouse rejects")
+
+
 def test_a_refused_content_that_comes_under_another_name_is_refused_there_too(warehouse, tmp_path):
     """Each file that holds it gets a reject of its own, with the bytes, also beside one that is known."""
     write_dumps(tmp_path / "run", [1], truncated)
