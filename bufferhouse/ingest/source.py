@@ -294,18 +294,19 @@ def _other_endings(
     seen: list[tuple[str, str]] = []
     for portion in fresh.portions():
         asked = [
-            (runs[dump.run_name].run_id, dump.run_name, stem + suffix)
+            (runs[dump.run_name].run_id, dump.run_name, dump.relative_path, compression.plain_name(dump.relative_path))
             for dump in portion
             if dump.run_name in runs and dump.content is None
-            for stem in [compression.plain_name(dump.relative_path)]
-            for suffix in ("", *compression.SUFFIXES, *map(str.upper, compression.SUFFIXES))
-            if stem + suffix != dump.relative_path
         ]
         if asked:
-            types = {"run_id": pl.Int64, "run_name": pl.String, "relative_path": pl.String}
+            types = {"run_id": pl.Int64, "run_name": pl.String, "fresh_path": pl.String, "plain_path": pl.String}
             with streamed(warehouse.con, "asked", pl.DataFrame(asked, schema=types, orient="row")):
-                seen += warehouse.con.execute(
-                    "SELECT run_name, relative_path FROM asked SEMI JOIN raw.observations USING (run_id, relative_path)"
+                seen += execute(
+                    warehouse.con,
+                    "SELECT run_name, relative_path FROM (SELECT *, plain_path || UNNEST($endings) AS relative_path"
+                    " FROM asked) SEMI JOIN raw.observations USING (run_id, relative_path)"
+                    " WHERE relative_path <> fresh_path",
+                    endings=["", *compression.ENDINGS],
                 ).fetchall()
     if not seen:
         return Counter()

@@ -90,13 +90,22 @@ def test_progress_counts_what_is_read(warehouse, tmp_path):
     assert "5 dumps of 1 run seen: 1 new, 4 known" in outcome.out
 
 
-def test_files_that_were_compressed_since_they_were_seen_are_told(warehouse, tmp_path):
+@pytest.mark.parametrize(("before", "after"), [("", ".gz"), (".Gz", ""), (".gZ", ".GZ")])
+def test_files_that_were_compressed_since_they_were_seen_are_told(warehouse, tmp_path, before, after):
     """A file is known by its path: `x.txt.gz` in the place of `x.txt` is one more dump, and the user hears it once."""
+
+    def written(path: Path, ending: str) -> Path:
+        return path.with_name(f"{path.name}{ending}")
+
     paths = write_dumps(tmp_path / "run", [1, 2, 3])
+    texts = [path.read_bytes() for path in paths]
+    for path, text in zip(paths, texts, strict=True):
+        path.unlink()
+        written(path, before).write_bytes(gzip.compress(text) if before else text)
     assert 0 == ingested(warehouse, tmp_path / "run")[0]
-    for path in paths[:2]:
-        path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
-    paths[0].unlink()  # of the second one both are there
+    for path, text in zip(paths[:2], texts, strict=False):
+        written(path, after).write_bytes(gzip.compress(text) if after else text)
+    written(paths[0], before).unlink()  # of the second one both are there
     code, summary = ingested(warehouse, tmp_path / "run", "--plan")
     assert (0, {"run": 1}) == (code, summary["other_endings"])
     outcome = call("ingest", tmp_path / "run", "--warehouse", warehouse)
