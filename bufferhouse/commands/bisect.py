@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bufferhouse.commands.options import WaitOption, WarehouseOption, check_format, guarded, say, warehouse_path
+from bufferhouse.commands.options import KEPT, WaitOption, WarehouseOption, check_format, guarded, say, warehouse_path
 from bufferhouse.commands.report import BytesOption, ReportFormatOption
 from bufferhouse.errors import UsageError, check_known
 from bufferhouse.redaction import give, printable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _FLAGS_VARIABLES = ("XLA_FLAGS", "LIBTPU_INIT_ARGS", "TF_XLA_FLAGS")
 
 
-@guarded
+@partial(guarded, kept=KEPT)
 def bisect(
     program: Annotated[str, typer.Argument(help="The program: the name of its function, or its program_id.")],
     command: Annotated[

@@ -1,17 +1,18 @@
 """`bufferhouse copy`."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from bufferhouse.commands.options import DataPathOption, WaitOption, address, guarded, say, warehouse_path
+from bufferhouse.commands.options import KEPT, DataPathOption, WaitOption, address, guarded, say, warehouse_path
 from bufferhouse.commands.progress import progress_of, proved, verdict
 from bufferhouse.errors import counted
 from bufferhouse.redaction import printable
 
 
-@guarded
+@partial(guarded, kept=KEPT)
 def copy(
     source: Annotated[
         Path, typer.Argument(parser=address, metavar="FROM", help="The warehouse to copy: a file or a lake.")

@@ -41,7 +41,7 @@ def run_ingest(
 
     Raises:
         UsageError, WarehouseError, WarehouseBusy, SourceUnavailable: what was committed before is kept.
-        KeyboardInterrupt: after a line that says what is committed.
+        KeyboardInterrupt: it says what is committed.
     """
     started = time.monotonic()
     named = Source.named(
@@ -85,26 +85,24 @@ def run_configured(
 
     Raises:
         UsageError, WarehouseError, WarehouseBusy: as `pipeline.ingest`.
-        KeyboardInterrupt: after a line that says what is committed.
+        KeyboardInterrupt: it says what is committed.
     """
     chosen = chosen_sources(conf, None, run_name, labels)
     return _ingested(chosen, writing(path, wait=wait), listings=Listings.beside(path), publish=publish)
 
 
 def _ingested(sources: Sequence[Source], writer: Iterator[Warehouse], **options: object) -> dict[str, Summary]:
-    """Ingest, and say how far it is, or what is committed where Ctrl-C ended it."""
+    """Ingest, and say how far it is; a KeyboardInterrupt says what is committed."""
     by_source: dict[str, Summary] = {}
     try:
         with remembered(), Bar() as bar:
             return ingest(sources, writer, tell=partial(_show, bar, by_source), by_source=by_source, **options)
     except KeyboardInterrupt:
         summary = total_of(by_source)
-        print(
-            f"bufferhouse: committed before the interrupt: {summary.new:,} new, {summary.known:,} known, "
-            f"{summary.rejected:,} rejected; the same command continues from there",
-            file=sys.stderr,
-        )
-        raise
+        raise KeyboardInterrupt(
+            f"committed before: {summary.new:,} new, {summary.known:,} known, {summary.rejected:,} rejected; the same "
+            "command continues from there"
+        ) from None
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """The verbs that maintain a warehouse."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +9,7 @@ import typer
 
 from bufferhouse.commands.config import ConfigOption, SetOption
 from bufferhouse.commands.options import (
+    KEPT,
     FormatOption,
     PlanOption,
     WaitOption,
@@ -43,7 +45,7 @@ def publish(warehouse: WarehouseOption = None, wait: WaitOption = 0.0) -> None:
         print(writer.publish())
 
 
-@guarded
+@partial(guarded, kept=KEPT)
 def build(
     warehouse: WarehouseOption = None,
     force: Annotated[bool, typer.Option("--force", help="Build all models, also the unchanged ones.")] = False,
@@ -102,7 +104,7 @@ def check(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_form
     raise typer.Exit(int(any(r.severity == "error" and r.offender_count for r in results)))
 
 
-@guarded
+@partial(guarded, kept=KEPT)
 def pack(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_format: FormatOption = "table") -> None:
     """Compute how tightly each arena could be packed, and store it: `marts.fragmentation` shows what that would save.
 
@@ -130,7 +132,7 @@ def pack(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_forma
         print(f"{counted(done.unknown_count, 'arena')} cannot be packed: no live ranges")
 
 
-@guarded
+@partial(guarded, kept=KEPT)
 def compact(
     warehouse: WarehouseOption = None,
     keep: Annotated[
@@ -169,7 +171,7 @@ def _seconds(text: str) -> float:
         raise UsageError(f"--keep-snapshots: expected 0, or a duration like 90s, 1h or 7d, found {text!r}") from None
 
 
-@guarded
+@partial(guarded, kept=KEPT)
 def prune(
     warehouse: WarehouseOption = None,
     keep_runs: Annotated[

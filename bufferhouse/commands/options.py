@@ -116,7 +116,10 @@ def show(text: str, form: str) -> None:
     sys.stdout.flush()  # who asks through a pipe waits for the answer before the next question
 
 
-def guarded(verb: Callable) -> Callable:
+KEPT = "what was committed is kept"
+
+
+def guarded(verb: Callable, *, kept: str = "") -> Callable:
     """As `told`; Ctrl-C ends the verb at any point, also in a statement of DuckDB."""
 
     @wraps(verb)
@@ -124,14 +127,15 @@ def guarded(verb: Callable) -> Callable:
         with interrupts.remembered():
             return verb(*args, **kwargs)
 
-    return told(call)
+    return told(call, kept=kept)
 
 
-def told(verb: Callable) -> Callable:
+def told(verb: Callable, *, kept: str = "") -> Callable:
     """Turn the errors that end a command into a message and an exit code.
 
     2 for a wrong call, 3 for what may pass by itself: a warehouse in use, an unreachable source, a full disk; 130
-    for Ctrl-C, and 141, as by SIGPIPE, where nobody reads standard output any more.
+    for Ctrl-C, and 141, as by SIGPIPE, where nobody reads standard output any more. What is `kept` after Ctrl-C is
+    said, unless the KeyboardInterrupt has a text, which says it better.
     """
 
     @wraps(verb)
@@ -160,8 +164,9 @@ def told(verb: Callable) -> Callable:
             way_out = MAKE_SPACE if may_pass else ""
             say(printable(f"bufferhouse: {f'{place}: ' if place else ''}{error.strerror or error}{way_out}"))
             raise typer.Exit(3 if may_pass else 2) from None
-        except KeyboardInterrupt:
-            say(f"bufferhouse: interrupted after {time.monotonic() - started:.1f} s; what was committed is kept")
+        except KeyboardInterrupt as interrupt:
+            ended = f"interrupted after {time.monotonic() - started:.1f} s"
+            say(f"bufferhouse: {'; '.join(filter(None, (ended, str(interrupt) or kept)))}")
             raise typer.Exit(130) from None
 
     return call

@@ -1,5 +1,6 @@
 """`bufferhouse runs`, `bufferhouse programs` and `bufferhouse rejects`."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -7,6 +8,7 @@ import typer
 
 from bufferhouse.commands import completion
 from bufferhouse.commands.options import (
+    KEPT,
     FormatOption,
     PlanOption,
     Verbs,
@@ -98,7 +100,7 @@ def runs_rename(
 
 
 @runs.command("rm")
-@guarded
+@partial(guarded, kept=KEPT)
 def runs_rm(
     names: Annotated[list[str], typer.Argument(help=_RUNS, autocompletion=completion.runs)],
     warehouse: WarehouseOption = None,
@@ -314,7 +316,7 @@ def rejects_show(
 
 
 @rejects.command("replay")
-@guarded
+@partial(guarded, kept=KEPT)
 def rejects_replay(
     reject_ids: Annotated[list[int] | None, typer.Argument(help="The ids of the rejects.")] = None,
     every: Annotated[bool, typer.Option("--all", help="Replay all open rejects.")] = False,

@@ -1,14 +1,15 @@
 """`bufferhouse serve`."""
 
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from bufferhouse.commands.config import ConfigOption, SetOption
-from bufferhouse.commands.options import WarehouseOption, say, told
+from bufferhouse.commands.options import KEPT, WarehouseOption, say, told
 
 
-@told
+@partial(told, kept=KEPT)
 def serve(
     config_file: ConfigOption = None,
     settings: SetOption = None,

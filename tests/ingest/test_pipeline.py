@@ -647,7 +647,7 @@ def test_an_interrupted_ingest_is_finished_by_the_same_command(warehouse, tmp_pa
     assert 0 < loaded < total
     if number == signal.SIGINT:
         assert (130, False) == (code, "Traceback" in errors)
-        assert loaded == int(re.search(r"committed before the interrupt: (\d+) new", errors)[1])
+        assert loaded == int(re.search(r"committed before: (\d+) new", errors)[1])
     else:
         assert -number == code
     assert [(loaded, loaded)] == rows(
