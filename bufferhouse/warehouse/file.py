@@ -73,10 +73,7 @@ def writer_lock(warehouse: Path, wait: float = 0.0) -> Iterator[Path]:
                 break
             except BlockingIOError:
                 if is_last:
-                    holder = _holder(descriptor) or "another process"
-                    raise WarehouseInUse(
-                        f"{path.with_suffix('')} is being written by {holder}; try again later"
-                    ) from None
+                    raise _being_written(path.with_suffix(""), _holder(descriptor) or "another process") from None
         try:
             with suppress(OSError):  # a full disk: the lock holds without a name in it
                 os.ftruncate(descriptor, 0)
@@ -189,7 +186,7 @@ class File(Warehouse):
             undo_left(self.path)
             try:
                 own = self._of_its_own() if is_long else None
-                self.con = own or connect(self.path, read_only=True, wait=0.0 if published.exists() else self.wait)
+                self.con = own or self._connected_to_read(0.0 if published.exists() else self.wait)
                 if self.address.has_names:
                     self.note = (
                         f"{self.path} has a second name, a hard link: what lies in a log beside that one is not seen"
@@ -227,10 +224,19 @@ class File(Warehouse):
         self.con = connect(published, read_only=True, wait=self.wait)
         if applied_version(self.con) != max(migrations()):
             close(self.con)
-            self.con = connect(self.path, read_only=True, wait=self.wait)
+            self.con = self._connected_to_read(self.wait)
             return
         moment = datetime.fromtimestamp(published.stat().st_mtime, UTC)
         self.note = f"{self.path} is being written; this is the published copy, as of {moment:%Y-%m-%d %H:%M:%S} UTC"
+
+    def _connected_to_read(self, wait: float) -> duckdb.DuckDBPyConnection:
+        """Connect to the file itself; of one that is being written readers hear the same as a second writer."""
+        try:
+            return connect(self.path, read_only=True, wait=wait)
+        except WarehouseInUse:
+            if holder := writer(self.path):
+                raise _being_written(self.path, holder) from None
+            raise
 
     def _of_its_own(self) -> duckdb.DuckDBPyConnection | None:
         """Connect to a copy of the file that nobody else sees, gone with the connection; None where there can be none.
@@ -516,6 +522,10 @@ def _opened_lock(path: Path, flags: int) -> int:
             return descriptor
         os.close(descriptor)
     raise _no_plain_file(path, "lock")
+
+
+def _being_written(path: Path, holder: str) -> WarehouseInUse:
+    return WarehouseInUse(f"{path} is being written by {holder}; try again later")
 
 
 def _holder(descriptor: int) -> str:

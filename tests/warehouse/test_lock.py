@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -89,11 +90,12 @@ def test_who_may_not_write_is_told_and_leaves_no_lock(warehouse):
 
 
 def test_a_second_writer_is_told_who_holds_the_warehouse(warehouse, holder, dumps):
-    """Exit 3, the process id and the way out; nothing is loaded."""
-    outcome = call("ingest", dumps, "--warehouse", warehouse)
-    assert (3, "") == (outcome.code, outcome.out)
-    assert f"{warehouse} is being written by process {holder.pid} on " in outcome.err
-    assert "--wait SECONDS" in outcome.err
+    """Exit 3, the process id and the way out; nothing is loaded. A reader is told so in the same words."""
+    for words in (("ingest", dumps), ("runs", "ls"), ("verify",)):
+        outcome = call(*words, "--warehouse", warehouse)
+        assert (3, "") == (outcome.code, outcome.out)
+        told = rf"bufferhouse: {re.escape(str(warehouse))} is being written by process {holder.pid} on \S+; "
+        assert re.fullmatch(told + "try again later, or wait with --wait SECONDS\n", outcome.err)
 
 
 def test_whoever_finds_the_warehouse_in_use_is_told_what_waits_there(warehouse, holder):

@@ -209,7 +209,8 @@ def test_a_published_copy_of_an_older_schema_is_passed_by(warehouse, tmp_path):
     try:
         assert "held\n" == writing.stdout.readline()
         refused = call("stats", "--warehouse", warehouse)
-        assert (3, True) == (refused.code, "is open in another process" in refused.err), refused.err
+        told = f"{warehouse} is being written by process {writing.pid} on "
+        assert (3, True) == (refused.code, told in refused.err), refused.err
         waiting = start("stats", "--wait", "60", "--warehouse", warehouse)
         writing.communicate("go\n", timeout=60)
         waiting.communicate(timeout=60)

@@ -307,7 +307,7 @@ def test_without_a_published_copy_a_reader_is_told_to_wait(warehouse, beside):
     process = beside(WRITER, warehouse)
     outcome = call("query", "SELECT 1", "--warehouse", warehouse)
     assert (3, "") == (outcome.code, outcome.out)
-    assert f"PID {process.pid}" in outcome.err
+    assert f"is being written by process {process.pid} on " in outcome.err
 
 
 def test_when_nobody_writes_the_file_itself_is_read(warehouse):
