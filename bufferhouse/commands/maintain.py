@@ -247,8 +247,12 @@ def stats(
         f"{found['repeat_share']:.1%} repeats; "
         f"{human_bytes(found['text_bytes'])} of text in contents, stored in {human_bytes(found['file_bytes'])}\n"
     )
-    tables = [(name, row["rows"], row["bytes"]) for name, row in found["tables"].items()]
-    print(formatted(("table", "rows", "bytes"), tables, "table") + "\n")
+    sizes = [human_bytes(row["bytes"]) for row in found["tables"].values()]
+    width = max(map(len, sizes), default=0)
+    tables = [
+        (name, row["rows"], size.rjust(width)) for (name, row), size in zip(found["tables"].items(), sizes, strict=True)
+    ]
+    print(formatted(("table", "rows", "size".rjust(width)), tables, "table") + "\n")
     print(formatted(("run", "dumps"), list(found["runs"].items()), "table"))
     if found["rejects"]:
         rows = [(row["rule"], row["state"], row["count"]) for row in found["rejects"]]

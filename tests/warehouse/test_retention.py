@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -306,6 +307,8 @@ def test_stats_say_what_is_there(three_runs):
     )
     assert found["tables"]["raw.hlo_values"]["bytes"] > 0
     text = call("stats", "--warehouse", three_runs).out
+    assert re.search(r"^table +rows +size$", text, re.MULTILINE)
+    assert re.search(r"^raw\.hlo_values +[0-9]+ +64\.0 KiB$", text, re.MULTILINE)
     for part in ("7 dumps seen, 5 contents, 28.6% repeats", "raw.hlo_values", "day_2", "grammar"):
         assert part in text
 
