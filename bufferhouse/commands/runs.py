@@ -32,7 +32,7 @@ from bufferhouse.redaction import printable
 
 _RUN = "The run: its name, the beginning of it, latest, previous or latest:track=nightly."
 _RUNS = f"The runs. {_RUN.replace('The run: its', 'Each by its')}"
-_SIGNATURE = 60  # characters on a terminal
+_SIGNATURE, _NARROWEST_SIGNATURE = 60, 20  # characters on a terminal
 runs = typer.Typer(
     cls=Verbs,
     no_args_is_help=True,
@@ -218,10 +218,12 @@ def programs(warehouse: WarehouseOption = None, wait: WaitOption = 0.0, output_f
     check_format(output_format, "table", "json")
     columns, rows = _listed(warehouse, wait, PROGRAMS)
     if output_format == "table":
-        from bufferhouse.report.text.screen import is_fitted, shortened
+        from bufferhouse.report.text.screen import console, is_fitted, shortened
 
         if is_fitted():
-            signatures = shortened([row[-1] or "" for row in rows], _SIGNATURE)
+            _, rule, *_ = formatted(columns[:-1], [row[:-1] for row in rows], "table").split("\n")
+            room = max(console().width - len(f"{rule}  "), _NARROWEST_SIGNATURE)
+            signatures = shortened([row[-1] or "" for row in rows], min(room, _SIGNATURE))
             rows = [(*row[:-1], signature) for row, signature in zip(rows, signatures, strict=True)]
     print(formatted(columns, rows, output_format))
 

@@ -222,7 +222,7 @@ def test_shortened_names_are_never_wider(names: list[str], width: int):
 
 
 def test_programs_show_a_part_of_long_signatures_on_a_terminal(example_warehouse, monkeypatch):
-    """However many signatures no cut keeps apart; where nothing is fitted they are whole."""
+    """As much as fits beside the rest, however many no cut keeps apart; where nothing is fitted they are whole."""
     monkeypatch.delenv("COLUMNS", raising=False)
     programs = json.loads(call("programs", "--format", "json", "--warehouse", example_warehouse).out)
     whole = {program["entry_signature"] for program in programs}
@@ -230,9 +230,10 @@ def test_programs_show_a_part_of_long_signatures_on_a_terminal(example_warehouse
     heading, _, *rows = call("programs", "--warehouse", example_warehouse).out.splitlines()
     start = heading.index("entry_signature")
     assert whole == {row[start:] for row in rows}
-    monkeypatch.setenv("COLUMNS", "80")
-    heading, _, *rows = call("programs", "--warehouse", example_warehouse).out.splitlines()
-    assert 60 == max(len(row) - start for row in rows)
+    for width, shown in ((40, 20), (start + 33, 33), (400, 60)):
+        monkeypatch.setenv("COLUMNS", str(width))
+        heading, _, *rows = call("programs", "--warehouse", example_warehouse).out.splitlines()
+        assert shown == max(len(row) - start for row in rows)
 
 
 def test_names_that_no_cut_keeps_apart_run_over_several_lines(monkeypatch: pytest.MonkeyPatch):
