@@ -270,13 +270,6 @@ def test_an_unknown_run_is_answered_with_candidates(example_warehouse: Path, wor
     assert said.err.startswith("bufferhouse: there is no run 'nope'; there are:\n  jaxlib-0.10.0  (")
 
 
-def test_an_empty_warehouse_says_how_to_fill_it(blank_warehouse: Path):
-    """Where there is no run, the way to one is said."""
-    said = call("report", "compare", "a", "b", "--warehouse", blank_warehouse)
-    assert 2 == said.code
-    assert "there is no run 'a': no runs yet; load dumps with: bufferhouse ingest SOURCE\n" in said.err
-
-
 def test_the_terminal_shows_the_figures(releases: Comparison):
     """Before, after and change of each program stand in its line, to the byte with --bytes."""
     text = compare_text(releases, "table", exact=True)

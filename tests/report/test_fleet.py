@@ -354,16 +354,6 @@ def test_a_warehouse_of_rejects_shows_why(tmp_path: Path):
     assert 5 == len(re.findall(r"<li>.*&lt;b&gt;nonsense", page.read_text()))
 
 
-def test_a_page_needs_its_folder(example_warehouse: Path, tmp_path: Path):
-    """A page in a folder that is not there, or in the place of one, is a wrong call that names the path."""
-    said = call("report", "fleet", "--warehouse", example_warehouse, "--html", tmp_path / "missing" / "page.html")
-    assert (2, "") == (said.code, said.out)
-    assert str(tmp_path / "missing") in said.err
-    said = call("report", "fleet", "--warehouse", example_warehouse, "--html", tmp_path)
-    assert 2 == said.code
-    assert f"--html {tmp_path}: expected a file, found a folder" in said.err
-
-
 def test_the_path_of_the_page_is_the_output(blank_warehouse: Path, tmp_path: Path):
     """With a page the one line on standard output is its path, unbroken however long it is."""
     page = tmp_path / ("long-name" * 20 + ".html")

@@ -156,21 +156,6 @@ def test_the_command_prints_and_writes(example_warehouse: Path, tmp_path: Path):
     assert f"report: {page}\n" == said.err
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--format", "csv"], "--format: expected table, markdown or json, found 'csv'"),
-        (["--html", "no/such/folder.html"], "the folder of the page does not exist"),
-        (["--from", "x"], "expected --warehouse or --from, not both"),
-    ],
-)
-def test_wrong_calls(example_warehouse: Path, words: list[str], message: str):
-    """A wrong call ends with exit code 2 before anything is read."""
-    said = call("report", "program", "jit_fft", "--warehouse", example_warehouse, *words)
-    assert (2, "") == (said.code, said.out)
-    assert message in said.err
-
-
 def test_dumps_in_no_warehouse(fleet: Path):
     """--from reads dumps and reports at once: one dump, one run, no history."""
     (source,) = (fleet / "jaxlib-0.8.0").glob("*jit_fft*-buffer-assignment.txt")
@@ -178,13 +163,6 @@ def test_dumps_in_no_warehouse(fleet: Path):
     assert 0 == said.code
     assert "values at the peak" in said.out
     assert "history" not in said.out
-
-
-def test_an_empty_warehouse_says_how_to_fill_it(blank_warehouse: Path):
-    """Where there is nothing, the way to something is said."""
-    said = call("report", "program", "jit_fft", "--warehouse", blank_warehouse)
-    assert 2 == said.code
-    assert "there is no program 'jit_fft': no runs yet; load dumps with: bufferhouse ingest SOURCE" in said.err
 
 
 def test_an_older_warehouse_says_how_to_renew_it(own_warehouse: Path):
@@ -195,23 +173,6 @@ def test_an_older_warehouse_says_how_to_renew_it(own_warehouse: Path):
     assert (2, "") == (said.code, said.out)
     assert "allocation_map_v1 does not exist" in said.err
     assert "renew it with: bufferhouse build" in said.err
-
-
-def test_a_run_of_rejects_says_so(own_warehouse: Path, warehouse: Path, tmp_path: Path):
-    """Where every dump was refused, the message counts them and names the command that shows why."""
-    (tmp_path / "broken").mkdir()
-    for number in range(2):
-        (tmp_path / "broken" / f"module_{number}-buffer-assignment.txt").write_text(
-            f"BufferAssignment:\nnonsense {number}\n"
-        )
-    for path in (own_warehouse, warehouse):
-        assert 1 == call("ingest", tmp_path / "broken", "--warehouse", path).code
-    with pytest.raises(UsageError, match="no dump could be read, 2 rejects; list them with: bufferhouse rejects ls"):
-        read_program(warehouse, "jit_fft")
-    with pytest.raises(
-        UsageError, match=r"run 'broken' has no dump of any program: 2 rejects \(bufferhouse rejects ls\)"
-    ):
-        read_program(own_warehouse, "jit_fft", run="broken")
 
 
 @pytest.fixture(scope="module")

@@ -293,14 +293,6 @@ def test_a_run_of_rejects_shows_why(rejects: Path, tmp_path: Path):
     assert "No dump of this run could be read" in page.read_text()
 
 
-def test_an_empty_warehouse_says_how_to_fill_it(blank_warehouse: Path):
-    """Where there is no run, named or not, the way to one is said."""
-    for words in ([], ["x"]):
-        said = call("report", "run", *words, "--warehouse", blank_warehouse)
-        assert (2, "") == (said.code, said.out)
-        assert said.err.endswith(": no runs yet; load dumps with: bufferhouse ingest SOURCE\n")
-
-
 def test_dumps_in_no_warehouse(fleet: Path, tmp_path: Path):
     """--from reads dumps and reports at once; JSON on standard output stays JSON beside a page."""
     (source,) = (fleet / "jaxlib-0.8.0").glob("*jit_fft*-buffer-assignment.txt")
@@ -319,7 +311,7 @@ def test_dumps_in_no_warehouse(fleet: Path, tmp_path: Path):
         (["--from", "x"], "expected --warehouse or --from, not both"),
     ],
 )
-@pytest.mark.parametrize("verb", [["fleet"], ["run", "x"], ["compare", "x", "y"]])
+@pytest.mark.parametrize("verb", [["fleet"], ["program", "jit_fft"], ["run", "x"], ["compare", "x", "y"]])
 def test_wrong_calls(example_warehouse: Path, verb: list[str], words: list[str], message: str):
     """A wrong call of any report ends with exit code 2 before anything is read."""
     said = call("report", *verb, "--warehouse", example_warehouse, *words)
