@@ -3,8 +3,11 @@
 import json
 import re
 from base64 import b64encode
+from datetime import datetime
 from hashlib import sha256
 from html.parser import HTMLParser
+
+from bufferhouse.query.statements import Answer
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&<!-- \x1b[31m\x07\u202e\u2028שלום "
 
@@ -26,8 +29,10 @@ def assert_alone(text: str, elements: set[str] = ELEMENTS, attributes: set[str] 
     assert {tag for tag, _ in parts.elements} <= elements
     assert {name for _, names in parts.elements for name in names} <= attributes
     (policy,) = [a["content"] for _, a in parts.elements if a.get("http-equiv") == "Content-Security-Policy"]
-    assert policy.startswith("default-src 'none'; script-src 'sha256-")
-    assert parts.hashes == set(re.search(r"script-src ([^;]+)", policy)[1].split())
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert parts.hashes == set(rules.pop("script-src").split())
+    nothing = dict.fromkeys(("default-src", "base-uri", "form-action"), "'none'")
+    assert nothing | {"style-src": "'unsafe-inline'"} == rules
     (vega,) = [script for script in parts.running if len(script) > 500_000]
     rest = re.sub(r"'sha256-[^']+'", "", text.replace(vega, ""))  # a hash in Base64 may hold //
     assert [] == re.findall(r"https?:|//\w[\w.]+/|\$schema|@import|url\(|src=|href=", rest)
@@ -44,6 +49,17 @@ def assert_only_text_differs(harmless: str, hostile: str) -> None:
         (text,) = [text for attributes, text in actual.scripts if attributes.get("id") == block]
         assert text.isascii()
         assert not set("<>&") & set(text)
+
+
+def as_embedded(answer: Answer) -> tuple[list[str], list[list]]:
+    """Columns and rows as a page embeds an answer: times in ISO form, as text what JavaScript would round."""
+
+    def plain(value: object) -> object:
+        if isinstance(value, datetime):
+            return value.isoformat()
+        return str(value) if isinstance(value, int) and abs(value) > 2**53 else value
+
+    return answer.columns, [list(map(plain, row)) for row in answer.rows]
 
 
 class Parts(HTMLParser):

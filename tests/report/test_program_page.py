@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 
 import duckdb
@@ -28,7 +27,15 @@ from bufferhouse.whatif.outcome import compute
 from bufferhouse.whatif.ranking import rank
 from bufferhouse.whatif.space import read_space
 from tests.command_line import call
-from tests.report.pages import ATTRIBUTES, ELEMENTS, HOSTILE, Parts, assert_alone, assert_only_text_differs
+from tests.report.pages import (
+    ATTRIBUTES,
+    ELEMENTS,
+    HOSTILE,
+    Parts,
+    as_embedded,
+    assert_alone,
+    assert_only_text_differs,
+)
 from tests.synthetic import Slot, dump_text
 
 TPU = "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33"
@@ -55,12 +62,6 @@ def test_nothing_is_asked_of_anybody(written: str):
 
 def test_embedded_figures_are_those_of_the_statements(example_warehouse: Path, transformer: Program, parts: Parts):
     """The page's JSON holds what its statements answer, columns and rows, times in ISO form, long ids as text."""
-
-    def plain(value: object) -> object:
-        if isinstance(value, datetime):
-            return value.isoformat()
-        return str(value) if isinstance(value, int) and abs(value) > 2**53 else value
-
     more = {"program_map": {"values": MAP_VALUES}, "program_map_spaces": {"values": MAP_VALUES}}
     more |= {"program_timeline": {"stretches": STRETCHES}, "program_peak": {"owners": PEAK_OWNERS}}
     more |= {"program_kept": {"owners": KEPT_OWNERS}, "program_copies": {"copies": COPIES}}
@@ -86,7 +87,7 @@ def test_embedded_figures_are_those_of_the_statements(example_warehouse: Path, t
             else:
                 dump_id = transformer.dump["dump_id"]
                 answer = ask_each(con, name, [dump_id], **more.get(name, {}))[dump_id]
-            assert (answer.columns, [list(map(plain, row)) for row in answer.rows]) == parts.answer(name)
+            assert as_embedded(answer) == parts.answer(name)
 
 
 def test_the_ranking_is_that_of_savings(example_warehouse: Path, transformer: Program):

@@ -3,7 +3,6 @@
 import re
 import shutil
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 
 import duckdb
@@ -18,7 +17,7 @@ from bufferhouse.report.run.data import BLOCKS, CONSTANTS, DONATIONS, REJECTS, r
 from bufferhouse.report.run.page import run_page
 from bufferhouse.report.text.figures import human_bytes, printable
 from tests.command_line import call
-from tests.report.pages import Parts, assert_alone, assert_only_text_differs
+from tests.report.pages import Parts, as_embedded, assert_alone, assert_only_text_differs
 from tests.warehouses import rows
 
 TPU = ("tpu-v5e-jaxlib-0.4.38-libtpu-0.0.8", "tpu-v5e-jaxlib-0.8.3-libtpu-0.0.33")
@@ -62,12 +61,6 @@ def test_embedded_figures_are_those_of_the_statements(
     example_warehouse: Path, pages: dict[str, tuple[str, Parts]], name: str
 ):
     """The page's JSON holds what its statements answer, columns and rows, times in ISO form, long ids as text."""
-
-    def plain(value: object) -> object:
-        if isinstance(value, datetime):
-            return value.isoformat()
-        return str(value) if isinstance(value, int) and abs(value) > 2**53 else value
-
     ids = [
         run_id
         for run in TPU
@@ -86,7 +79,7 @@ def test_embedded_figures_are_those_of_the_statements(
             else:
                 given = {"run_ids": [ids[1]]} if statement == "run_facts" else about
                 answer = ask(con, statement, **given, **LIMITS.get(statement, {}))
-            assert (answer.columns, [list(map(plain, row)) for row in answer.rows]) == parts.answer(statement)
+            assert as_embedded(answer) == parts.answer(statement)
 
 
 OF_RUN = f"run_name = '{TPU[1]}'"
