@@ -53,11 +53,13 @@ def test_file_names_are_read_as_xla_writes_them(stem, expected):
         ("jit_step_2", "jit_step"),
         ("jit_step.17", "jit_step"),
         ("jit_step_2.1__", "jit_step"),
+        ("jit_step_1\n", "jit_step"),
         ("cluster_3__XlaMustCompile_true_config_proto_6001324581131673121", "cluster"),
         ("jit_f32", "jit_f32"),
         ("jit_a.b_c", "jit_a.b_c"),
         ("", "(unnamed)"),
         ("_7", "(unnamed)"),
+        ("_", "(unnamed)"),
         (None, "(unnamed)"),
     ],
 )

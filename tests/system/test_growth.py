@@ -173,13 +173,6 @@ def test_names(kind):
     assert read_file_name(path.replace("_after", "_behind")).module_name is None
 
 
-@pytest.mark.parametrize(("old", "new"), [("f__", "f"), ("f_1_2", "f"), ("f_1.2_", "f"), ("f__XlaMustCompile_1x", "f"),
-                                      ("_", "(unnamed)"), ("f_x", "f_x"), ("f1", "f1"), ("f_1\n", "f")])  # fmt: skip
-def test_names_of_recompiles(old, new):
-    """Read from behind, a name loses what it lost when it was read from the front."""
-    assert new == program_name(old)
-
-
 def frames_of(n: int) -> bytes:
     files = "".join(f'{i} "{"x" * 50}"\n' for i in range(1, n + 1))
     places = "".join(f"{i} {{file_name_id={i} function_name_id={i} line=1}}\n" for i in range(1, n + 1))
