@@ -9,7 +9,6 @@ from itertools import pairwise
 
 import pytest
 
-from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.warehouse import Warehouse
 from tests import oracle
 from tests.models.readings import alive_in, by_dump, oracle_dumps, owned_parts
@@ -29,13 +28,6 @@ OWNERS = """
     FROM marts.peak_buffers_v1 ORDER BY dump_id, memory_space, value_id
 """
 OPCODE = re.compile(r"([a-z][a-z0-9-]*)\(")
-
-
-@pytest.fixture(scope="module")
-def laboratory():
-    """An in-memory warehouse that takes any number of synthetic dumps."""
-    with writing(None) as warehouse:
-        yield warehouse
 
 
 def union(slots: list[tuple[int, int]]) -> int:

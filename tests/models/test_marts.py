@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from bufferhouse.models import project
 from bufferhouse.paths import MODELS
 from bufferhouse.query.format import formatted
-from bufferhouse.warehouse.open import writing
 from bufferhouse.warehouse.warehouse import Warehouse
 from tests import oracle
 from tests.models.readings import by_dump, oracle_dumps, owned_parts
@@ -132,13 +131,6 @@ def test_parts_of_padding_sum_to_occupied_and_kinds_to_the_peak(example):
         """
     ).fetchall()
     assert ([], []) == (open_rows, open_peaks)
-
-
-@pytest.fixture(scope="module")
-def laboratory():
-    """An in-memory warehouse that takes any number of synthetic dumps."""
-    with writing(None) as warehouse:
-        yield warehouse
 
 
 def assert_as_brute_force(laboratory: Warehouse, texts: list[bytes]) -> None:

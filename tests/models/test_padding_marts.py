@@ -8,7 +8,6 @@ from collections import Counter
 import pytest
 
 from bufferhouse.paths import CHECKOUT
-from bufferhouse.warehouse.open import writing
 from tests import oracle
 from tests.models.readings import oracle_dumps, owned_parts
 from tests.synthetic import Slot, dump_text
@@ -19,13 +18,6 @@ LAYOUT = re.compile(r"(?P<type>[a-z][a-z0-9]*)\[[^\]]*\](?:\{(?P<layout>[0-9,]*)
 FIGURES = """value_count_all_values, slot_bytes_all_values, layout_padding_bytes_all_values, slack_bytes_all_values,
     occupied_bytes, layout_padding_bytes, slack_bytes"""
 SAID = re.compile(r'(op_name|source_file)="((?:[^"\\]|\\.)*)"')
-
-
-@pytest.fixture(scope="module")
-def laboratory():
-    """An in-memory warehouse that takes any number of synthetic dumps."""
-    with writing(None) as warehouse:
-        yield warehouse
 
 
 def figures_of(dump: dict):

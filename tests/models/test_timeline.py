@@ -3,9 +3,6 @@
 tests/models/test_marts.py compares it for dumps whose values share bytes in every way.
 """
 
-import pytest
-
-from bufferhouse.warehouse.open import writing
 from tests import oracle
 from tests.models.readings import alive_in, by_dump, oracle_dumps
 from tests.synthetic import Slot, dump_text
@@ -15,13 +12,6 @@ TIMELINE = """
     SELECT dump_id, memory_space, schedule_position, occupied_bytes, listed_bytes, buffer_count, instruction_name
     FROM marts.memory_timeline_v1 ORDER BY ALL
 """
-
-
-@pytest.fixture(scope="module")
-def laboratory():
-    """An in-memory warehouse that takes any number of synthetic dumps."""
-    with writing(None) as warehouse:
-        yield warehouse
 
 
 def timeline_of(dump: dict) -> list[tuple]:
