@@ -132,9 +132,9 @@ def publish(warehouse: Warehouse) -> str:
     return str(run_step("publish", warehouse.publish))
 
 
-def patiently(call: Callable[[], Any], patience: float = _PATIENCE_SECONDS) -> Any:
+def patiently(call: Callable[[], Any]) -> Any:
     """Return what a call to Prefect's server returns; try again while the server is away; None if it stays away."""
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + _PATIENCE_SECONDS
     pause = 0.5
     while True:
         try:

@@ -7,7 +7,7 @@ import pytest
 
 from bufferhouse.warehouse.open import open_reader
 from tests import oracle
-from tests.models.readings import by_dump, oracle_dumps
+from tests.models.readings import by_dump
 
 LIFETIMES = """
     SELECT dump_id, value_id, memory_space, allocation_index, kind, size_bytes, start_position, end_position, use_count,
@@ -30,12 +30,6 @@ SIGHTINGS = """
             WHERE a.dump_id = o.dump_id AND a.memory_space = 0 AND NOT a.is_thread_local)
     FROM staging.observations AS o JOIN raw.dumps AS d USING (dump_id)
 """
-
-
-@pytest.fixture(scope="module")
-def second_opinion(example, fleet):
-    """What the oracle reads in every dump of the example fleet, by dump_id."""
-    return oracle_dumps(example, fleet)
 
 
 def lifetimes_of(dump: dict) -> list[tuple]:

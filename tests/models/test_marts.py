@@ -1,7 +1,6 @@
 """The marts against brute force: an oracle that shares no code with them counts every position by itself."""
 
 from itertools import accumulate
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -12,7 +11,7 @@ from bufferhouse.paths import MODELS
 from bufferhouse.query.format import formatted
 from bufferhouse.warehouse.warehouse import Warehouse
 from tests import oracle
-from tests.models.readings import by_dump, oracle_dumps, owned_parts
+from tests.models.readings import by_dump, owned_parts
 from tests.models.sharing import MEMORY_SPACES, SHARING, slots
 from tests.models.test_balance import BALANCE, OWNERS, assert_closed, balance_of, owners_of
 from tests.models.test_timeline import TIMELINE, timeline_of
@@ -40,12 +39,6 @@ PADDING = """
 CHANGES = """
     SELECT dump_id, memory_space, position_in_schedule, occupied_change_bytes FROM intermediate.space_changes
 """
-
-
-@pytest.fixture(scope="module")
-def second_opinion(example, fleet: Path) -> dict[int, dict]:
-    """What the oracle reads in every dump of the example fleet, by dump_id."""
-    return oracle_dumps(example, fleet)
 
 
 def peaks_of(dump: dict) -> list[tuple]:

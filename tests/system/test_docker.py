@@ -54,11 +54,6 @@ def help_of(*program: str) -> str:
     return done.stdout
 
 
-def test_docker_holds_no_python():
-    """A module in docker/ would shadow the docker package wherever the checkout is on the path."""
-    assert [] == list(DOCKER.rglob("*.py"))
-
-
 def test_the_base_is_a_slim_python_pinned_by_tag():
     """The base names Python's version and Debian's release, and is one the project supports; a digest can be given."""
     assert ["$BASE"] == instructions("FROM")
