@@ -79,6 +79,15 @@ class Compared:
         return causes.main_cause(self.causes, self.delta_bytes or 0)
 
     @property
+    def may_be_cut(self) -> bool:
+        """Whether the dump after has allocations alone, where the peak of the one before is known.
+
+        A file that was cut short among its allocations reads so: its bytes are then fewer than those of its program.
+        """
+        is_known = self.before is not None and self.before.occupied is not None
+        return is_known and self.pair.after is not None and self.pair.after.has_allocations_alone
+
+    @property
     def is_unknown(self) -> bool:
         """Whether both sides have the program, and the bytes of one of them are not known."""
         return self.before is not None and self.after is not None and self.delta_bytes is None

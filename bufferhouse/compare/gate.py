@@ -41,6 +41,7 @@ class Verdict(NamedTuple):
     less room than is asked for. `ignored` are rows of reshaped programs that were not looked at.
     `exceeded` are offenders that take more than an entry about them accepts, with that entry. `missing` are rows of
     dumps of the run before without a partner of their own, where dumps of the run after are not there to be compared.
+    `maybe_cut` are rows that are no offenders, of dumps that may have been cut short: nobody knows how far they grew.
     """
 
     offenders: list[Compared]
@@ -52,14 +53,16 @@ class Verdict(NamedTuple):
     ignored: Sequence[Compared]
     exceeded: Sequence[tuple[Compared, Accepted]]
     missing: Sequence[Compared]
+    maybe_cut: Sequence[Compared]
 
     @property
     def is_passed(self) -> bool:
         """Whether nothing grew too far or leaves too little room, as far as all can be judged.
 
-        A comparison of nothing passes no gate, nor does a run after that may have in a refused dump what is missing.
+        A comparison of nothing passes no gate, nor does a run after that may have in a refused dump what is missing, or
+        that has of a dump perhaps the beginning only.
         """
-        return not (self.offenders or self.tight or self.missing) and self.compared_count > 0
+        return not (self.offenders or self.tight or self.missing or self.maybe_cut) and self.compared_count > 0
 
 
 class Headroom(NamedTuple):
@@ -113,23 +116,26 @@ def judge(
     silenced = {id(row) for row in refused if reshaped == "warn" and row.status == RESHAPED}
     offenders = [row for row in refused if id(row) not in silenced]
     missing = _missing(rows) if is_partial else []
+    settled = {id(row) for row in (*ignored, *refused)}
+    cut = {id(row): row for row in rows if row.may_be_cut and id(row) not in settled}
     # Whether an entry is needed by a row that was not judged, or by a dump that was refused, nobody knows.
     stale = [
         entry
         for entry in accepted
-        if not any(entry.covers(row) for row in (*grown, *ignored, *unknown, *missing))
+        if not any(entry.covers(row) for row in (*grown, *ignored, *unknown, *missing, *cut.values()))
         and (not is_partial or any(entry.covers(row) for row in known))
     ]
     return Verdict(
         offenders=offenders,
-        accepted=list(let_through.values()),
+        accepted=[found for number, found in let_through.items() if number not in cut],
         stale=stale,
-        compared_count=len(compared),
+        compared_count=sum(id(row) not in cut for row in compared),
         warned=[row for row in refused if id(row) in silenced],
         tight=[row for row in rows if headroom and headroom.lacks(row)],
         ignored=ignored,
         exceeded=[(row, entry) for row in offenders for entry in accepted if entry.covers(row)],
         missing=missing,
+        maybe_cut=list(cut.values()),
     )
 
 

@@ -109,6 +109,34 @@ def test_what_a_refused_dump_may_hold_passes_no_gate():
         assert stale == judge([same, lent], LIMIT, [entry], is_partial=is_partial).stale
 
 
+def test_what_may_be_cut_short_passes_no_gate():
+    """Of a dump with allocations alone nobody knows whether these are all; one without a peak before is like it."""
+    whole, peakless = Sizes(MIB, MIB, 0, 0, 0, 0, 0), Sizes(MIB, None, None, 0, 0, 0, 0)
+    other = row("jit_other", MIB, MIB)
+
+    def alone(before: int, after: int, size: Sizes = whole, **about: object) -> Compared:
+        one = row("jit_f", before, after)
+        pair = one.pair._replace(after=one.pair.after._replace(has_allocations_alone=True))
+        return replace(one, pair=pair, before=size, after=peakless, **about)
+
+    fewer, grown = alone(3 * MIB, MIB), alone(MIB, 3 * MIB)
+    assert ([fewer], False, 1) == (
+        (found := judge([fewer, other], LIMIT)).maybe_cut,
+        found.is_passed,
+        found.compared_count,
+    )
+    assert ([], [grown]) == ((found := judge([grown, other], LIMIT)).maybe_cut, found.offenders)
+    entry = Accepted("jit_f", 0, 200 * MIB, "a larger batch")
+    assert ([grown], [], []) == (
+        (found := judge([grown, other], LIMIT, [entry])).maybe_cut,
+        found.accepted,
+        found.stale,
+    )
+    assert judge([alone(3 * MIB, MIB, peakless), other], LIMIT).is_passed
+    ignored = alone(3 * MIB, MIB, status=RESHAPED)
+    assert judge([ignored, other], LIMIT, reshaped="ignore").is_passed
+
+
 def test_an_accept_file_is_read(tmp_path: Path):
     """One table for each entry."""
     path = tmp_path / "accepted.toml"

@@ -228,17 +228,29 @@ def test_refused_dumps_and_variants_are_said(changed: Path, tmp_path: Path):
 
 def test_a_dump_with_allocations_alone_is_told(warehouse: Path, tmp_path: Path):
     """Its file may have been cut short among them: it reads as a program that shrank."""
-    for name in ("whole", "cut"):
+    for name in ("whole", "cut", "cut2"):
         (tmp_path / name).mkdir()
         for number in (1, 2):
             head, _, _ = small_dump(number).partition(b"\n\nTotal bytes used")
-            text = head + b"\n" if (name, number) == ("cut", 1) else small_dump(number)
+            text = small_dump(number) if name == "whole" or number == 2 else head + b"\n"
             (tmp_path / name / f"module_000{number}.jit_f{number}.cpu_after_optimizations{SUFFIX}").write_bytes(text)
     assert 0 == call("ingest", tmp_path, "--warehouse", warehouse).code
     found = compare_text(read_comparison(warehouse, "whole", "cut"), "table")
     said = "1 dump of the run after with allocations alone: "
     assert (1, False) == (found.count(said), "the run before with allocations alone" in found)
     assert said in compare_text(read_comparison(warehouse, "whole", "cut"), "github")
+    words = ("compare", "whole", "cut", "--fail-over", "5%", "--warehouse", warehouse)
+    why = (
+        "1 program with allocations alone in the run after, whose peak the run before knows: its file may be cut short"
+    )
+    for form in ("table", "github"):
+        told = call(*words, "--format", form)
+        assert (1, True) == (told.code, why in " ".join(told.out.split()))
+    gate = json.loads(call(*words, "--format", "json").out)["gate"]
+    assert (False, ["jit_f1"], 1) == (
+        gate["is_passed"], [row["program_name"] for row in gate["maybe_cut"]], gate["compared_count"]
+    )  # fmt: skip
+    assert 0 == call("compare", "cut", "cut2", *words[3:]).code
 
 
 def test_a_run_of_two_compilers_is_told(warehouse: Path, tmp_path: Path):

@@ -28,6 +28,9 @@ _OFFENDERS = [
     Column("main_cause_said", "main cause", rank=3),
 ]
 _MISSING = [column for column in _OFFENDERS if column.name in ("program_label", "memory_space", "before_bytes")]
+_CUT = [
+    column for column in _OFFENDERS if column.name in ("program_label", "memory_space", "before_bytes", "after_bytes")
+]
 _WHY = Column("why", "accepted because", rank=1, is_prose=True)
 
 
@@ -60,6 +63,11 @@ def gate_sections(comparison: Comparison, verdict: Verdict, limit: Threshold, *,
         records = [show(row) for row in _missing_records(comparison, verdict)]
         lines = [_missing(comparison, verdict)]
         sections.append(Section("Missing in the run after, and not judged", lines, _MISSING, records, "missing"))
+    if verdict.maybe_cut:
+        records = [show(row) for row in comparison.records(verdict.maybe_cut)]
+        sections.append(
+            Section("Maybe cut short, and not judged", [sentence(_maybe_cut(records))], _CUT, records, "maybe-cut")
+        )
     if verdict.tight:
         records = [show(row) for row in _tight_records(comparison, verdict)]
         memory = bytes_form(exact=exact)(comparison.after["device_memory_bytes"])
@@ -120,6 +128,7 @@ def gate_object(comparison: Comparison, verdict: Verdict, limit: Threshold) -> R
         "warned": comparison.records(verdict.warned),
         "tight": _tight_records(comparison, verdict),
         "missing": comparison.records(verdict.missing),
+        "maybe_cut": comparison.records(verdict.maybe_cut),
     }
 
 
@@ -138,6 +147,8 @@ def github_text(comparison: Comparison, verdict: Verdict, limit: Threshold, *, e
     lines += [annotation("error", _tight(row, comparison, exact)) for row in _tight_records(comparison, verdict)]
     if verdict.missing:
         lines.append(annotation("error", _missing(comparison, verdict)))
+    if verdict.maybe_cut:
+        lines.append(annotation("error", _maybe_cut(comparison.records(verdict.maybe_cut))))
     if not verdict.compared_count:
         lines.append(annotation("error", nothing_compared(comparison)))
     lines += [annotation("warning", said) for said in grew(verdict.warned)]
@@ -222,8 +233,11 @@ def _programs_and_dumps(records: Sequence[Record]) -> dict[str, list[str]]:
 
 def nothing_compared(comparison: Comparison) -> str:
     """Return the sentence about why nothing was compared."""
+    known = [row for row in comparison.rows if row.delta_bytes is not None]
+    if any(row.may_be_cut for row in known):
+        return "nothing was compared: every program that has known bytes in both runs may be cut short, or is left out"
     # Of pairs with known bytes only those of reshaped programs may be left out.
-    if any(row.delta_bytes is not None for row in comparison.rows):
+    if known:
         return (
             "nothing was compared: every program that has known bytes in both runs is reshaped, and those are ignored"
         )
@@ -245,6 +259,17 @@ def _missing(comparison: Comparison, verdict: Verdict) -> str:
     )
 
 
+def _maybe_cut(records: Sequence[Record]) -> str:
+    """Return the sentence about dumps that may be the beginning of a file only, and the way out."""
+    names = list(dict.fromkeys(row["program_label"] for row in records))
+    its, file = ("its", "file") if len(names) == 1 else ("their", "files")
+    return (
+        f"{counted(len(names), 'program')} with allocations alone in the run after, whose peak the run before knows: "
+        f"{its} {file} may be cut short, and {its} bytes too few. Ingest the whole {file} again, with those of values "
+        f"and live ranges if they are apart: {some_of(names, MOST_NAMED, 120)}"
+    )
+
+
 def _missing_records(comparison: Comparison, verdict: Verdict) -> list[Record]:
     """Return the records of what is missing, called as the run before calls it."""
     return [
@@ -262,7 +287,12 @@ def _is_further(row: Record) -> bool:
 
 def _unjudged(comparison: Comparison, verdict: Verdict) -> str:
     """Return how many pairs were not judged, and why; empty if all were."""
-    reasons = {"without known bytes": _unknown_count(comparison), "reshaped and ignored": len(verdict.ignored)}
+    cut = sum(row.delta_bytes is not None for row in verdict.maybe_cut)
+    reasons = {
+        "without known bytes": _unknown_count(comparison),
+        "maybe cut short": cut,
+        "reshaped and ignored": len(verdict.ignored),
+    }
     return ", ".join(f"{count:,} more {why}" for why, count in reasons.items() if count)
 
 
