@@ -1,7 +1,7 @@
 """Which dump belongs to a message: by what it names, and by the bytes that its figures are the sum or the size of."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -16,14 +16,19 @@ from bufferhouse.query.statements import Record, ask
 
 
 class Joined(NamedTuple):
-    """The dump of a message with its parts; None with a reason where there is none, or `several` fit as well."""
+    """The dump of a message with its parts; None with a reason where there is none, or `several` fit as well.
+
+    `chosen` says why this one was taken where others fit as well.
+    """
 
     dump: Record | None
     parts: Parts | None
     reason: str | None = None
     several: Sequence[Record] = ()
+    chosen: str | None = None
 
 
+_MOST_NAMED = 3  # dumps that fit as well
 _RUNS = "SELECT run_id, run_name, root FROM raw.runs WHERE COALESCE(run_name = $run_name, TRUE)"
 _FAILED = """
 SELECT r.run_name, o.relative_path
@@ -77,7 +82,8 @@ def join(
     It may be about none of the candidates where it `has_others`: then one alone must explain it, too.
 
     Of several contents that one is taken whose module the message names; else the one whose bytes its main figure is
-    the sum of, or which has an allocation of the size that failed, or the instruction that it names.
+    the sum of, or which has an allocation of the size that failed, or the instruction that it names. Where several do,
+    the log may tell by where it lies and by its name, as it tells an ingest which run it is of.
     """
     if not candidates and has_unread:
         return Joined(None, None, "none of the dumps there could be read")
@@ -95,10 +101,64 @@ def join(
         fitting, why_none = _explaining(con, message, fitting)
         if not fitting:
             return Joined(None, None, why_none)
-    if len(fitting) > 1:
-        names = ", ".join(sorted(one["relative_path"] for one in fitting)[:3])
-        return Joined(None, None, f"{len(fitting)} dumps fit as well: {names}", fitting)
-    return Joined(fitting[0], parts_of(fitting[0]))
+    if len(fitting) == 1:
+        return Joined(fitting[0], parts_of(fitting[0]))
+    ids = {one["dump_id"] for one in fitting}
+    near = [_of_log(name, candidates, ids) for name in (message.log, *message.other_logs)]
+    told = {one["dump_id"]: (one, why) for one, why in filter(None, near)}
+    if len(told) == 1:
+        [(dump, why)] = told.values()
+        others = "another dump fits" if len(fitting) == 2 else f"{len(fitting) - 1} other dumps fit"
+        return Joined(dump, parts_of(dump), chosen=f"{others} as well; {why}")
+    names = _apart([one["source_uri"] for one in fitting])
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    said = f"{len(fitting)} dumps fit as well: {', '.join(names[:_MOST_NAMED])}{more}"
+    return Joined(None, None, said, fitting)
+
+
+def _of_log(log: str, candidates: Sequence[Record], fitting: Collection[int]) -> tuple[Record, str] | None:
+    """Return the dump among those that fit whose run or folder is the log's, and why; None where none or several are.
+
+    The log is of the run in whose folder it lies; else of the folder beside it whose name its own begins with.
+    """
+    if log == "-":
+        return None
+    *folders, name = _segments(log if "://" in log else os.path.abspath(log))
+    inside: dict[tuple[int, str], list[Record]] = {}
+    alike: dict[tuple[int, str], list[Record]] = {}
+    for one in candidates:
+        parts = _segments(one["source_uri"])
+        depth = len(parts) - len(_segments(one["relative_path"]))  # of the folder of its run
+        if parts[:depth] == folders[:depth]:
+            inside.setdefault((depth, one["run_name"]), []).append(one)
+        if len(parts) > len(folders) + 1 and parts[: len(folders)] == folders:
+            folder = parts[len(folders)]
+            if stem := next((stem for stem in (folder, folder.rpartition(".")[0]) if name.startswith(f"{stem}.")), ""):
+                alike.setdefault((len(stem), folder), []).append(one)
+    for found, why in (
+        (inside, "this one is of the run {}, in whose folder the log lies"),
+        (alike, "this one is in the folder {}, after which the log is called"),
+    ):
+        if not found:
+            continue
+        nearest = max(found)
+        own = {one["dump_id"]: one for one in found[nearest] if one["dump_id"] in fitting}
+        if len(own) == 1 and sum(size == nearest[0] for size, _ in found) == 1:
+            return next(iter(own.values())), why.format(nearest[1])
+    return None
+
+
+def _segments(path: str) -> list[str]:
+    """Return the folders of a path and its file; an archive is the folder of its members."""
+    return path.replace("!", "!/").split("/")
+
+
+def _apart(uris: Sequence[str]) -> list[str]:
+    """Return files by their names, with as many of their folders as tell them all apart, in order."""
+    split = [uri.split("/") for uri in uris]
+    folders = zip(*(parts[:-1] for parts in split), strict=False)
+    common = sum(1 for _ in takewhile(lambda names: len(set(names)) == 1, folders))
+    return sorted("/".join(parts[common:]) for parts in split)
 
 
 def _in_common(log: str, uri: str) -> int:

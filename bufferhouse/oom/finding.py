@@ -22,6 +22,7 @@ class Finding:
     """One message, explained as far as the dump goes.
 
     `several` are the dumps that fit it as well as each other: it may be about more than one, and none is taken apart.
+    `chosen` says why the dump was taken where others fit as well.
     `doubt` says why the only dump there, or of the module, may be another program's: then it is not taken apart.
     `parts` are bytes by kind, and what of them is padding or fragmentation. `values` are the largest of the
     `value_count` at the peak with their worth: by how much it falls without each; or the first of as many allocations
@@ -43,6 +44,7 @@ class Finding:
     advice: list[Record] = field(default_factory=list)
     alike_count: int = 0
     lacks: str | None = None
+    chosen: str | None = None
 
     @property
     def needed_bytes(self) -> int | None:
@@ -94,6 +96,7 @@ def explain(
         joined = join.join(con, message, candidates, has_unread=has_unread)
         capacity, figures = rules.capacity_bytes(message), rules.reproduce(message, joined.parts)
         found = Finding(message, capacity, figures, joined.dump, joined.reason, joined.several, alike_count=alike)
+        found.chosen = joined.chosen
         findings.append(found)
     # The sum of what a kernel takes is that of the message alone, and tells no dump.
     summed = [one for one in findings if one.dump and one.message.dialect in rules.SUMS]
@@ -282,6 +285,7 @@ def record(finding: Finding) -> Record:
         "line": message.line_number,
         "dump": dump["source_uri"] if dump else None,
         "reason": finding.reason,
+        "chosen": finding.chosen,
         "doubt": finding.doubt,
         "lacks": finding.lacks,
         "is_failure": message.is_failure,

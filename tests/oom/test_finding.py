@@ -208,6 +208,41 @@ def test_dumps_that_fit_as_well_have_a_message():
         assert [] == without_message([finding], twins)
 
 
+def test_of_dumps_that_fit_as_well_the_one_of_the_log_is_taken(tmp_path: Path):
+    """The one in whose run the log lies, or in the folder after which it is called; else all are named with theirs."""
+    said = (
+        "RESOURCE_EXHAUSTED: E1000: CompileTimeHbmOom: Ran out of memory on HBM, the total memory required for HLO"
+        " temporaries (17.60G) exceeds available HBM (15.75G). HLO module: jit_two_tables.\n"
+    )
+    files = sorted(TWINS.glob("*-buffer-assignment.txt*"))
+    assert 2 == len(files)
+    jobs = tmp_path / "jobs"
+    for folder, file in zip(("small", "small.big"), files, strict=True):
+        (jobs / f"{folder}.dump").mkdir(parents=True)
+        shutil.copy(file, jobs / f"{folder}.dump" / files[0].name)
+    logs = {
+        jobs / "small.stderr.txt": "small.dump, after which",
+        jobs / "small.big.log": "small.big.dump, after which",
+        jobs / "small.big.dump" / "train.log": "small.big.dump, in whose folder",
+        jobs / "all.log": None,
+        tmp_path / "small.log": None,
+    }
+    with in_memory([str(jobs)], with_logs=False) as con:
+        for log, why in logs.items():
+            messages = [*read_messages(io.BytesIO(said.encode()), str(log))]
+            [finding] = explain(con, messages, dumps(con))
+            if why is None:
+                several = f"small.big.dump/{files[0].name}, small.dump/{files[0].name}"
+                assert (None, f"2 dumps fit as well: {several}") == (finding.dump, finding.reason)
+                continue
+            assert f"/{why.partition(',')[0]}/" in finding.dump["source_uri"]
+            assert (True, None, finding.chosen) == (why in finding.chosen, finding.reason, record(finding)["chosen"])
+            assert "Another dump fits as well; this one is " in oom_text(Explanation([finding]), "table")
+        both = [one for log in list(logs)[:2] for one in read_messages(io.BytesIO(said.encode()), str(log))]
+        [finding] = explain(con, both, dumps(con))
+        assert (None, 2) == (finding.dump, len(finding.several))
+
+
 def test_of_several_dumps_the_one_is_taken_that_explains_the_message(con, held):
     """By its bytes, or by the instruction that is named."""
     names = [name for name in SAID if name not in ("libtpu-0.0.8/abort_rnn_t1", "libtpu-0.0.37/args")]

@@ -11,7 +11,7 @@ from bufferhouse.messages.rules import NOT_COUNTED
 from bufferhouse.oom.finding import Finding, record
 from bufferhouse.query.statements import Record
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import human_bytes, printable, some_of
+from bufferhouse.report.text.figures import human_bytes, printable, sentence, some_of
 from bufferhouse.report.text.github import annotation
 from bufferhouse.report.text.screen import report_text
 from bufferhouse.report.text.sections import Section, plain_json
@@ -245,6 +245,8 @@ def _told_about(finding: Finding) -> Iterator[str]:
         yield "With TF_CPP_MIN_LOG_LEVEL=0, set before JAX is imported, the allocator of a GPU logs what it had in use."
     if finding.dump:
         yield f"dump: {printable(finding.dump['source_uri'])}"
+        if finding.chosen:
+            yield printable(sentence(finding.chosen))
     elif message.dialect != "T4" or tensorcore:  # else it is said that there is none
         yield f"no dump: {finding.reason}"
     if finding.doubt:
