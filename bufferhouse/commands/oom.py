@@ -82,7 +82,7 @@ def oom(
             if con is not None:
                 candidates = join.dumps(con, named and named.run_name)
                 unread += join.unread(con, named and named.run_name)
-            findings = explain(con, messages, candidates, has_unread=bool(unread))
+            findings = explain(con, messages, candidates, has_unread=bool(unread), is_told=con is None)
             silent = without_message(findings, candidates)
             if silent and run is not None and logs:  # the run has other failures, which its own logs tell
                 own = explain(con, rows.stored(con, named.run_id), candidates)
@@ -237,7 +237,8 @@ def _connection(
             yield con, None
     else:
         say(
-            "bufferhouse: no dumps are named: this is what the message alone says. XLA writes dumps with "
+            "bufferhouse: no dumps are named: this is what the message alone says. Name their directory after the log; "
+            "XLA writes dumps, also of a program that does not fit, with "
             "XLA_FLAGS='--xla_dump_to=DIR --xla_dump_hlo_as_text'"
         )
         yield None, None

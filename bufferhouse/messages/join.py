@@ -129,7 +129,7 @@ def _of_log(log: str, candidates: Sequence[Record], fitting: Collection[int]) ->
     for one in candidates:
         parts = _segments(one["source_uri"])
         depth = len(parts) - len(_segments(one["relative_path"]))  # of the folder of its run
-        if parts[:depth] == folders[:depth]:
+        if depth > 0 and parts[:depth] == folders[:depth] and one["source_uri"].endswith(one["relative_path"]):
             inside.setdefault((depth, one["run_name"]), []).append(one)
         if len(parts) > len(folders) + 1 and parts[: len(folders)] == folders:
             folder = parts[len(folders)]

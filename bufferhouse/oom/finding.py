@@ -82,12 +82,13 @@ def explain(
     candidates: Sequence[Record],
     *,
     has_unread: bool = False,
+    is_told: bool = False,
 ) -> list[Finding]:
     """Return a finding for each message; `candidates` are the dumps (`join.dumps`) that it may be about.
 
     Messages that say the same have one, and so have those with faults that begin alike: of processes whose lines are
     mixed each says the same with other lines between. `has_unread` is whether there are dumps besides, which could not
-    be read.
+    be read; `is_told`, whether the reader was told that no dumps are named, and how to get some.
 
     Warnings of donations are about no failure: marts.donation_warnings has them.
     """
@@ -97,6 +98,8 @@ def explain(
         capacity, figures = rules.capacity_bytes(message), rules.reproduce(message, joined.parts)
         found = Finding(message, capacity, figures, joined.dump, joined.reason, joined.several, alike_count=alike)
         found.chosen = joined.chosen
+        if is_told:
+            found.reason = "none is named"
         findings.append(found)
     # The sum of what a kernel takes is that of the message alone, and tells no dump.
     summed = [one for one in findings if one.dump and one.message.dialect in rules.SUMS]

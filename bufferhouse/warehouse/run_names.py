@@ -6,6 +6,7 @@ no folder may decide which run is compared or removed. Facts and labels after a 
 """
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -134,10 +135,22 @@ def find_where_no_file(con: duckdb.DuckDBPyConnection, word: str) -> Named:
     Raises:
         UsageError: it means no run, or several; the message says that it is no path, either.
     """
+    runs = runs_of(con)
     try:
-        return find(con, word)
+        return _meant(runs, word)
     except UsageError as error:
+        if _is_like_path(word) and not is_place(word) and not any(run.run_name.startswith(word) for run in runs):
+            # Who mistyped a path has no use for a list of runs.
+            hint = did_you_mean(word, (run.run_name for run in runs), 3) or "; bufferhouse runs ls lists the runs"
+            said = f"{_said(word)}: no such file or directory, and no run of the warehouse is called so{hint}"
+            raise UsageError(said) from None
         raise UsageError(f"{_said(word)}: no such file or directory, and as a run: {error}") from None
+
+
+def _is_like_path(word: str) -> bool:
+    """Return whether a word looks like the path of a file or folder: names of runs end in numbers, files in words."""
+    ending = os.path.splitext(word)[1]
+    return "/" in word or ending[1:].isalpha()
 
 
 def find_whole(con: duckdb.DuckDBPyConnection, words: Sequence[str]) -> list[Named]:

@@ -365,7 +365,8 @@ def test_a_word_that_is_neither_path_nor_run_is_said_to_be_neither(example_wareh
     """Who mistypes a folder where a warehouse lies reads that the folder is not there."""
     said = call("lock", "dump/of/today", "--warehouse", example_warehouse)
     assert 2 == said.code
-    assert "'dump/of/today': no such file or directory, and as a run: there is no run" in said.err
+    assert "'dump/of/today': no such file or directory, and no run of the warehouse is called so" in said.err
+    assert "\n  " not in said.err, "runs are no help to who mistyped a path"
 
 
 @pytest.mark.usefixtures("runs")

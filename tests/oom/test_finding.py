@@ -655,6 +655,15 @@ def test_an_archive_holds_logs_as_well(tmp_path, ending: str):
     assert finding["dump"].startswith(f"{made}!libtpu-0.0.33/kv/module_0001.")
 
 
+def test_that_no_dump_is_named_is_told_once(tmp_path: Path):
+    """The way to dumps stands before the findings, once for all of them."""
+    for number, name in enumerate(("libtpu-0.0.33/xent", "libtpu-0.0.33/kv")):
+        shutil.copy(log(name), tmp_path / f"{number}.log")
+    told = call("oom", *sorted(tmp_path.iterdir()))
+    assert (1, 1, 0) == (told.code, told.err.count("XLA_FLAGS"), told.out.count("XLA_FLAGS"))
+    assert 2 == told.out.count("no dump: none is named")
+
+
 def test_a_run_of_the_warehouse_is_enough(two_failures: Path):
     """`oom RUN`: the messages that were ingested with it say what its log says; a word that is neither is refused."""
     name, warehouse = "libtpu-0.0.33/xent", two_failures
@@ -665,6 +674,9 @@ def test_a_run_of_the_warehouse_is_enough(two_failures: Path):
     wrong = call("oom", "zent", "--warehouse", warehouse)
     assert (2, "") == (wrong.code, wrong.out)
     assert "'zent': no such file or directory, and as a run: there is no run 'zent'" in wrong.err
+    mistyped = call("oom", "tarin.log", "--warehouse", warehouse)
+    said = "bufferhouse: 'tarin.log': no such file or directory, and no run of the warehouse is called so; "
+    assert (2, "", f"{said}bufferhouse runs ls lists the runs\n") == (mistyped.code, mistyped.out, mistyped.err)
     beside = call("oom", "tarin.log", log(name).parent, "--warehouse", warehouse)
     assert (2, "") == (beside.code, beside.out)
     assert "tarin.log: no such file or directory" in beside.err
