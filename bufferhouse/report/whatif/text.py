@@ -232,11 +232,8 @@ def _verdict(found: Fit, *, is_estimate: bool) -> str:
     if found.fits and not found.edits:
         return f"It fits into {capacity} as it is."
     if found.fits:
-        least = "No set of fewer values does" if found.is_minimal else "It is not proved that no smaller set does"
-        if found.is_minimal and found.fewer_may_fit:
-            least = "No set of fewer values is sure to; some may, where the compiler does better than the bounds"
         it_fits = "By estimate it fits" if is_estimate else "It fits"
-        return f"{it_fits} into {capacity} with {counted(len(found.edits), 'edit')}. {least}."
+        return f"{it_fits} into {capacity} with {counted(len(found.edits), 'edit')}.{_least(found)}"
     it_cannot, anew = "It cannot", ""
     if found.is_guess:
         it_cannot = "By estimate it cannot"
@@ -253,6 +250,17 @@ def _verdict(found: Fit, *, is_estimate: bool) -> str:
             f"No set of edits is sure to fit into {capacity}; some may, where the compiler does better than the bounds."
         )
     return f"No set of edits was found that fits into {capacity}; not all were tried."
+
+
+def _least(found: Fit) -> str:
+    """Return a sentence about smaller sets than the one that fits; nothing of one edit, as only none is fewer."""
+    if len(found.edits) == 1:
+        return ""
+    if not found.is_minimal:
+        return " It is not proved that no smaller set does."
+    if found.fewer_may_fit:
+        return " No set of fewer values is sure to; some may, where the compiler does better than the bounds."
+    return " No set of fewer values does."
 
 
 def _bytes_rows(outcome: Outcome) -> list[Record]:
