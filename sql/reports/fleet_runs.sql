@@ -13,6 +13,7 @@ SELECT
     dump_count,  -- Dumps seen, repeats counted each time.
     content_count,  -- Different contents among them.
     program_count,  -- Programs.
-    reject_count  -- Refused and not taken since.
+    reject_count,  -- Refused and not taken since.
+    refused_dump_count  -- Of these, dumps; others are messages of logs.
 FROM marts.runs_v2
 ORDER BY run_order

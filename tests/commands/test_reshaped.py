@@ -176,7 +176,7 @@ def test_the_fleet_report_does_not_say_that_nothing_moved(ask, changed: str):
     """The step is the first table, and the first row of its answer; the line of the memory space counts it."""
     said = ask("report", "fleet").out
     assert said.index(f"Reshaped and renamed: {FORMER} → {changed}") < said.index("cpu · memory space 0")
-    assert "1 reshaped in the newest run" in said
+    assert "1 reshaped in the newest run of cpu" in said
     [row] = json.loads(ask("report", "fleet", "--format", "json").out)["answers"]["fleet_reshaped"]
     assert (STEP, SAID[changed], *GROWN[changed]) == (
         row["program_name"], row["change_said"], row["before_bytes"], row["after_bytes"]

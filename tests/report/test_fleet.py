@@ -282,7 +282,7 @@ def test_what_the_warehouse_holds(example_warehouse: Path, monkeypatch: pytest.M
     )
     expected = [
         f"{runs} runs, {dumps} dumps, {contents} distinct contents, {programs} programs, no rejects",
-        f"newest run: {name}, {moment:%Y-%m-%d %H:%M} UTC (run.json)",
+        f"newest run of all: {name}, {moment:%Y-%m-%d %H:%M} UTC (run.json)",
     ]
     assert expected == printed(example_warehouse).splitlines()[:2]
 
@@ -378,9 +378,13 @@ def test_a_program_that_the_newest_run_lacks_is_not_only_called_unchanged(wareho
                 (folder / f"module_0001.jit_{name}.cpu_after_optimizations{SUFFIX}").write_bytes(small_dump(0))
     assert 0 == call("ingest", *sorted(tmp_path.glob("*-?")), "--warehouse", warehouse).code
     said = "0 of 3 programs moved, 3 unchanged"
-    assert {"whole": (0, said), "lacking": (2, f"{said}; 2 are not in the newest run")} == {
-        space.facts["track"]: (space.facts["absent_count"], moved_line(space)) for space in read_fleet(warehouse).spaces
+    fleet = read_fleet(warehouse)
+    lacking = f"{said}; 2 are not in the newest run of cpu · lacking"
+    assert {"whole": (0, said), "lacking": (2, lacking)} == {
+        space.facts["track"]: (space.facts["absent_count"], moved_line(space)) for space in fleet.spaces
     }
+    assert fleet_text(fleet, "table").splitlines()[1].startswith("newest run of all: ")
+    assert "Newest run of all: " in fleet_page(fleet)
 
 
 def test_a_newest_run_without_a_dump_is_not_what_did_not_move(warehouse: Path, tmp_path: Path):
@@ -394,6 +398,9 @@ def test_a_newest_run_without_a_dump_is_not_what_did_not_move(warehouse: Path, t
         assert (True, damaged) == (
             said.startswith(f"newest run: {name}, "), said.endswith("; no dump of it could be read"),
         )  # fmt: skip
+    with duckdb.connect(str(warehouse)) as con:
+        con.execute("UPDATE raw.rejects SET role = 'log'")  # a refused message of a log is no dump
+    assert printed(warehouse).splitlines()[1].endswith(" UTC (file time)")
 
 
 def test_a_program_of_a_table_counts_for_each_target_and_device(warehouse: Path, tmp_path: Path):

@@ -9,7 +9,7 @@ from bufferhouse.errors import counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.fleet.data import Fleet, Series, Space
 from bufferhouse.report.fleet.tables import fleet_reshaped, fleet_tables, ingested_table, padding_table
-from bufferhouse.report.fleet.text import advice, cause_said, counted_for, left_out, moved_line, title
+from bufferhouse.report.fleet.text import advice, cause_said, counted_for, left_out, moved_line, newest_said, title
 from bufferhouse.report.html.charts import PROGRAM_LENGTH, RUN_LENGTH, Chart, bytes_axis, distinct, over_runs, same_axis
 from bufferhouse.report.html.frame import Frame
 from bufferhouse.report.html.page import page
@@ -45,6 +45,7 @@ def fleet_page(
         function_links=functions,
         fleet=fleet,
         advice=advice(fleet, rejects=0),
+        newest_said=newest_said(fleet),
         tables=[_table(space, runs, functions) for space in fleet.spaces],
         first=fleet_reshaped(fleet),
         sections=fleet_tables(fleet),

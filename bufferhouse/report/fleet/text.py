@@ -124,12 +124,18 @@ def overview_lines(fleet: Fleet) -> list[str]:
     things = ("run", "dump", "distinct content", "program")
     counts = (facts[f"{thing.removeprefix('distinct ')}_count"] for thing in things)
     # The tables are of runs with dumps: what has not moved in them may have moved in this one.
-    is_unread = not fleet.runs[-1]["dump_count"] and fleet.runs[-1]["reject_count"]
+    is_unread = not fleet.runs[-1]["dump_count"] and fleet.runs[-1]["refused_dump_count"]
     return [
         ", ".join([*map(counted, counts, things), rejects]),
-        f"newest run: {printable(facts['newest_run_name'], 200)}, {facts['newest_started_at']:%Y-%m-%d %H:%M} UTC "
-        f"({facts['newest_started_at_source']})" + ("; no dump of it could be read" if is_unread else ""),
+        f"{newest_said(fleet)}: {printable(facts['newest_run_name'], 200)}, "
+        f"{facts['newest_started_at']:%Y-%m-%d %H:%M} UTC ({facts['newest_started_at_source']})"
+        + ("; no dump of it could be read" if is_unread else ""),
     ]
+
+
+def newest_said(fleet: Fleet) -> str:
+    """Return what the newest of all runs is called: most tables have a newest run of their own, where they are many."""
+    return "newest run of all" if len(set(map(_place, fleet.spaces))) > 1 else "newest run"
 
 
 def advice(fleet: Fleet, rejects: int = 3) -> list[str]:
@@ -152,20 +158,29 @@ def advice(fleet: Fleet, rejects: int = 3) -> list[str]:
 
 def title(space: Space) -> str:
     """Return the title of a table: cpu · release · memory space 0 (default)."""
-    platform, track = space.facts["platform"], space.facts["track"]
-    parts = (printable(part, 60) for part in (platform or "unknown platform", track) if part)
-    return " · ".join([*parts, space_title(platform, space.facts["memory_space"])])
+    return f"{_place(space)} · {space_title(space.facts['platform'], space.facts['memory_space'])}"
+
+
+def _place(space: Space) -> str:
+    """Return the platform and track of a table: cpu · release."""
+    parts = space.facts["platform"] or "unknown platform", space.facts["track"]
+    return " · ".join(printable(part, 60) for part in parts if part)
 
 
 def moved_line(space: Space) -> str:
-    """Return how many programs of a table moved: 10 of 13 programs moved, 3 unchanged; 1 is not in the newest run."""
+    """Return how many programs of a table moved.
+
+    10 of 13 programs moved, 3 unchanged; 1 is not in the newest run of cpu.
+    """
     facts = space.facts
     programs, alone, away = counted(facts["series_count"], "program"), facts["single_run_count"], facts["absent_count"]
     if len(space.runs) == 1:
         return f"{programs}, one run"
-    reshaped = f", {space.reshaped_count:,} reshaped in the newest run" if space.reshaped_count else ""
+    devices = {run["device_kind"] for run in space.runs}
+    newest = f"the newest run of {_place(space)}{', each kind of device by itself' if len(devices) > 1 else ''}"
+    reshaped = f", {space.reshaped_count:,} reshaped in {newest}" if space.reshaped_count else ""
     single = f", {alone:,} in one run only" if alone else ""
-    absent = f"; {away:,} {'is' if away == 1 else 'are'} not in the newest run" if away else ""
+    absent = f"; {away:,} {'is' if away == 1 else 'are'} not in {'it' if reshaped else newest}" if away else ""
     moved = f"{facts['moved_count']:,} of {programs} moved, {facts['unchanged_count']:,} unchanged"
     return f"{moved}{single}{reshaped}{absent}"
 
