@@ -153,7 +153,8 @@ def log(
 ) -> None:
     """Write a line of a flow run's log that names source, run and batch: in its text, and as fields of JSON logs."""
     facts = {"source": source and redacted(source), "run": some_of(runs, _SHOWN_RUNS) or None, "batch": batch}
-    where = ", ".join(f"{name} {fact}" for name, fact in facts.items() if fact is not None)
+    said = {"runs" if name == "run" and len(runs) > 1 else name: fact for name, fact in facts.items()}
+    where = ", ".join(f"{name} {fact}" for name, fact in said.items() if fact is not None)
     line = printable(f"{where}: {message}" if where else message)  # a name may hold line feeds
     get_run_logger().log(level, line, extra={**facts, "runs": list(runs)})
 

@@ -447,6 +447,14 @@ def test_the_command_line_says_by_its_exit_code_how_it_ended(
     assert "5 dumps of 1 run seen: 4 new, 0 known, 1 rejected" in caplog.text
 
 
+def test_the_line_of_a_batch_of_several_runs_calls_them_runs(prefect_server, tmp_path, caplog):
+    """As many as are named, and how many more there are."""
+    for number in range(5):
+        write_dumps(tmp_path / "fleet" / f"run-{number}", [number])
+    ingest([str(tmp_path / "fleet")], warehouse=str(tmp_path / "warehouse.duckdb"), return_state=True)
+    assert "runs run-0, run-1, run-2 and 2 more, batch 1: 5 new, 0 known, 0 rejected" in caplog.text
+
+
 def test_a_line_of_the_log_is_one_whatever_a_name_holds(prefect_server, seeds, tmp_path, caplog):
     """Names of files, and of runs, may hold line feeds."""
     path = dumps_in(seeds)[0]
