@@ -27,7 +27,7 @@ from bufferhouse.commands.options import (
 )
 from bufferhouse.commands.progress import back_filling, progress_of, proved, verdict, writing
 from bufferhouse.commands.runs import removed, shall_go
-from bufferhouse.errors import UsageError, counted
+from bufferhouse.errors import UsageError, counted, whole_number
 from bufferhouse.redaction import printable
 
 
@@ -297,7 +297,7 @@ def _by_name(what: str, found: dict[str, dict]) -> tuple[tuple[str, ...], list[t
 
 @guarded
 def export(
-    dump_id: Annotated[int | None, typer.Argument(help="The id of the dump to write.")] = None,
+    dump_id: Annotated[str | None, typer.Argument(help="The id of the dump to write.")] = None,
     output: Annotated[Path | None, folder_option("-o", "--output", help="The folder to write into.")] = None,
     run: Annotated[str | None, typer.Option(help="Write all dumps of this run.")] = None,
     every: Annotated[bool, typer.Option("--all", help="Write all dumps of all runs.")] = False,
@@ -322,6 +322,7 @@ def export(
     """
     from bufferhouse.warehouse.export import choose, export, left_out
 
+    wanted = None if dump_id is None else _id_of(dump_id)
     if parquet is not None:
         if dump_id is not None or run is not None or every or output is not None:
             raise UsageError("expected --parquet DIR alone: it writes whole tables")
@@ -336,14 +337,21 @@ def export(
     if output is None:
         raise UsageError("expected a folder to write into, with -o DIR")
     with reading(warehouse_path(warehouse, must_exist=True), wait) as con, progress_of("dumps") as step:
-        done = export(con, choose(con, dump_id=dump_id, run=run), output, force=force, progress=step)
+        done = export(con, choose(con, dump_id=wanted, run=run), output, force=force, progress=step)
         refused = left_out(con, run) if dump_id is None else 0
-    for wanted, given in done.renamed:
-        say(f"renamed: {wanted!r} is written as {given!r}")
+    for name, given in done.renamed:
+        say(f"renamed: {name!r} is written as {given!r}")
     if refused:
         say(f"{counted(refused, 'refused dump')} not written; to write one: bufferhouse rejects show ID -o FILE")
     renamed = f", {len(done.renamed):,} under another name" if done.renamed else ""
     print(f"{counted(done.file_count, 'file')} written to {output}{renamed}")
+
+
+def _id_of(text: str) -> int:
+    try:
+        return whole_number(text, "DUMP_ID")
+    except UsageError as error:
+        raise UsageError(f"{error}; the folder to write into is given with -o DIR") from None
 
 
 @guarded

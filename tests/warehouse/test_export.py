@@ -199,6 +199,14 @@ def test_progress_counts_contents(example, tmp_path):
     assert [(done, 5) for done in range(1, 6)] == steps
 
 
+def test_a_folder_in_the_place_of_a_dump_is_told(example_warehouse, tmp_path):
+    """`export out` names what is expected there, and how a folder is given."""
+    outcome = call("export", tmp_path / "out", "--warehouse", example_warehouse)
+    assert (2, "") == (outcome.code, outcome.out)
+    assert outcome.err.startswith("bufferhouse: DUMP_ID: expected a whole number from 0 to 2^63 - 1, found '")
+    assert outcome.err.endswith("; the folder to write into is given with -o DIR\n")
+
+
 @pytest.mark.parametrize(
     "words",
     [[], ["1", "--all"], ["--run", "seeds", "--all"], ["--run", "none"], ["1"], ["--all", "no folder"]],
