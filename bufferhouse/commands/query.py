@@ -25,9 +25,11 @@ from bufferhouse.commands.options import (
     warehouse_path,
 )
 from bufferhouse.errors import UsageError
+from bufferhouse.redaction import shell_word
 from bufferhouse.warehouse import Address
 
 _OPTION = re.compile(r"--[a-z-]+=")
+_ASSIGNMENT = re.compile(r"\$?\w+=.*", re.DOTALL)
 FromOption = Annotated[
     list[str] | None, typer.Option("--from", help="Read these dumps instead of a warehouse; repeat for more.")
 ]
@@ -41,6 +43,8 @@ class SqlFirst(TyperCommand):
         if "--" in args:
             return super().parse_args(ctx, args)
         is_sql = [word.startswith("--") and "\n" in word and not _OPTION.match(word) for word in args]
+        if not any(is_sql):  # else the mark would be the value of a last option that lacks its own
+            return super().parse_args(ctx, args)
         options = [word for word, sql in zip(args, is_sql, strict=True) if not sql]
         return super().parse_args(ctx, [*options, "--", *(word for word, sql in zip(args, is_sql, strict=True) if sql)])
 
@@ -118,6 +122,8 @@ def query(
             raise UsageError("--list lists the questions: expected nothing beside it but --format")
         _list(output_format)
         return
+    if ask is not None:
+        _check_asked(ask, sql)
     if sum(given is not None for given in (sql, file, ask, run)) > 1:
         raise UsageError("expected one statement: as an argument, with -f FILE or with --ask QUESTION")
     if run is not None:
@@ -148,6 +154,14 @@ def query(
         text = answer(opened, sql, parameters, output_format, output, say, **told)
     if text is not None:
         show(text, output_format)
+
+
+def _check_asked(ask: str, beside: str | None) -> None:
+    """Raise a UsageError where --ask took the next option for its question, or lacks --param before a parameter."""
+    if ask.startswith("-"):
+        raise UsageError(f"--ask: expected the name of a question, found {ask!r}; bufferhouse query --list shows them")
+    if beside is not None and _ASSIGNMENT.fullmatch(beside):
+        raise UsageError(f"expected the parameter of a question behind --param: --param {shell_word(beside)}")
 
 
 def _list(output_format: str) -> None:

@@ -526,6 +526,11 @@ def test_the_questions_are_listed():
         (["--ask", "biggest_at_peak", "--param", "row=1"], "biggest_at_peak has no parameter 'row'; it has program"),
         (["--ask", "biggest_at_peak", "--param", "rows=many"], "--param rows: expected a whole number of at least 0"),
         (["--ask", "biggest_at_peak", "SELECT 1"], "expected one statement"),
+        (
+            ["--ask", "biggest_at_peak", "row=a b"],
+            "expected the parameter of a question behind --param: --param 'row=a b'",
+        ),
+        (["--ask"], "--ask: expected the name of a question, found '--warehouse'; bufferhouse query --list shows them"),
     ],
 )
 def test_wrong_calls(example_warehouse, words, message):
@@ -533,6 +538,12 @@ def test_wrong_calls(example_warehouse, words, message):
     outcome = call("query", *words, "--warehouse", example_warehouse)
     assert (2, "") == (outcome.code, outcome.out)
     assert message in outcome.err
+
+
+def test_a_question_without_its_name_is_told():
+    """`query --ask`, with nothing behind it: the name is what lacks, not a question that is called like a mark."""
+    outcome = call("query", "--ask")
+    assert (2, True) == (outcome.code, "Option '--ask' requires an argument" in outcome.err), outcome.err
 
 
 def test_sizes_as_xla_prints_them():
