@@ -357,8 +357,10 @@ def _id_of(text: str) -> int:
 @guarded
 def verify(
     warehouse: WarehouseOption = None,
-    sample: Annotated[int | None, typer.Option(min=1, help="Verify only N dumps, chosen at random.")] = None,
-    run: Annotated[str | None, typer.Option(help="Verify only the dumps of this run.")] = None,
+    sample: Annotated[
+        int | None, typer.Option(min=1, help="Verify only N dumps, chosen at random, beside all rejects.")
+    ] = None,
+    run: Annotated[str | None, typer.Option(help="Verify only the dumps and rejects of this run.")] = None,
     wait: WaitOption = 0.0,
 ) -> None:
     """Prove that nothing was lost: render every dump from its rows, compare the hashes, and derive every row again.
@@ -378,7 +380,7 @@ def verify(
     with reader(warehouse_path(warehouse, must_exist=True), wait) as opened:
         ids = chosen_dumps(opened.con, sample=sample, run=run)
         faults = proved(opened, ids)
-        others = [*reject_faults(opened.con), *message_faults(opened.con), *view_faults(opened.con)]
+        others = [*reject_faults(opened.con, run), *message_faults(opened.con), *view_faults(opened.con)]
         why = "" if ids else why_empty(opened.con)
     for fault in faults:
         say(f"dump {fault.dump_id}: {printable(fault.what)}")

@@ -7,13 +7,23 @@ import duckdb
 from bufferhouse.engine.sql import execute
 from bufferhouse.errors import WarehouseError
 from bufferhouse.warehouse.load import unpacked
+from bufferhouse.warehouse.run_names import find
 
 _BYTES_AT_ONCE = 16 << 20  # compressed
 
 
-def faults(con: duckdb.DuckDBPyConnection) -> list[str]:
-    """Prove all rejects, in any state: each can be shown, and replayed, with the bytes that were refused."""
-    sizes = con.execute("SELECT reject_id, octet_length(content) FROM raw.rejects ORDER BY reject_id").fetchall()
+def faults(con: duckdb.DuckDBPyConnection, run: str | None = None) -> list[str]:
+    """Prove all rejects, or those of a run, in any state: each can be shown with the bytes that were refused.
+
+    Raises:
+        UsageError: there is no such run, or several.
+    """
+    sizes = execute(
+        con,
+        "SELECT reject_id, octet_length(content) FROM raw.rejects"
+        " WHERE $run_id IS NULL OR run_id = $run_id ORDER BY reject_id",
+        run_id=None if run is None else find(con, run).run_id,
+    ).fetchall()
     ends, total = [], 0
     for _, size in sizes:
         total += size

@@ -15,7 +15,7 @@ from bufferhouse.tabulate.batch import COLUMNS
 from bufferhouse.warehouse.restore import ORDER
 from bufferhouse.warehouse.verify import chosen_dumps, verify
 from tests.command_line import call
-from tests.ingests import SUFFIX, ingest
+from tests.ingests import SUFFIX, ingest, write_dumps
 from tests.synthetic import small_dump
 from tests.warehouses import rows, taken_back
 
@@ -242,6 +242,22 @@ def test_samples_and_runs(own):
     assert "7 of 7 dumps proved\n" == call("verify", "--sample", 7, "--warehouse", own).out
     assert "2 of 2 dumps proved\n" == call("verify", "--run", "seeds", "--warehouse", own).out
     assert 2 == call("verify", "--run", "none", "--warehouse", own).code
+
+
+def test_the_rejects_of_a_run_are_proved_with_it(warehouse, tmp_path):
+    """With --run only those: a fault of another run is found where that one is verified, and with --sample."""
+    for name in ("good", "bad"):
+        _, other = write_dumps(tmp_path / name, [1, 2])
+        other.write_text(f"damaged in {name}")
+    ingest(warehouse, tmp_path)
+    with duckdb.connect(str(warehouse)) as con:
+        con.execute(
+            "UPDATE raw.rejects SET sha256 = REPEAT('0', 64)"
+            " WHERE run_id = (SELECT run_id FROM raw.runs WHERE run_name = 'bad')"
+        )
+    for words, code in ((["--run", "good"], 0), (["--run", "bad"], 1), (["--sample", 1], 1)):
+        outcome = call("verify", *words, "--warehouse", warehouse)
+        assert (code, code) == (outcome.code, outcome.err.count("reject ")), outcome.err
 
 
 def test_a_warehouse_without_dumps_is_proved(warehouse):
