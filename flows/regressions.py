@@ -6,7 +6,7 @@ run that has the function. Growth is an event, and so is a donation that was tak
 """
 
 import time
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -218,14 +218,15 @@ def regressions(
     none = sentence(chosen.why_none) if chosen.why_none else ""
     leave_summary("regressions", _shown(found, threshold) or none, "The newest runs, compared.")
     stale = _stale(found, accepted)
-    rows = {**_counts(found, chosen, stale), "seconds": f"{time.monotonic() - started:.1f}"}
+    left = _left(found)
+    rows = {**_counts(found, chosen, left, stale), "seconds": f"{time.monotonic() - started:.1f}"}
     # A note says that a published copy was read because the warehouse is being written: it may lack the newest runs.
     noted = list(dict.fromkeys(filter(None, [chosen.note, *(comparison.note for comparison, _ in found)])))
     said = "\n\n".join(
         [figures(rows), *filter(None, [none]), *noted, *(sentence(stale_line(entry)) for entry in stale)]
     )
     leave_summary("regressions-summary", said, "How many programs grew.")
-    return Completed(message="; ".join([*_said(found, chosen, rows["regressions"]), *noted]), data=rows)
+    return Completed(message="; ".join([*_said(found, chosen, left, rows["regressions"]), *noted]), data=rows)
 
 
 def _stale(found: Found, accepted: Iterable[Accepted]) -> list[Accepted]:
@@ -246,14 +247,25 @@ def _shown(found: Found, threshold: Threshold) -> str:
     return "\n\n".join(parts)
 
 
-def _refused_dumps(found: Found) -> dict[str, int]:
-    """Return the number of refused dumps of each compared run that has some."""
-    sides = [side for one, _ in found if not one.is_part for side in (one.before, one.after)]
-    return {side["run_name"]: side["refused_dump_count"] for side in sides if side["refused_dump_count"]}
+class Left(NamedTuple):
+    """What the comparisons could not compare."""
+
+    gone: Sequence[str]  # programs that the newer run of a pair lacks
+    refused: Mapping[str, int]  # refused dumps of each compared run that has some
+    copies: Sequence[Comparison]  # of one run under two names
+    unknown_count: int  # programs without known bytes
 
 
-def _gone(found: Found) -> list[str]:
-    return [label for one, _ in found if not one.is_part for label in gone_programs(one)]
+def _left(found: Found) -> Left:
+    comparisons = [comparison for comparison, _ in found]
+    whole = [one for one in comparisons if not one.is_part]
+    sides = [side for one in whole for side in (one.before, one.after)]
+    return Left(
+        [label for one in whole for label in gone_programs(one)],
+        {side["run_name"]: side["refused_dump_count"] for side in sides if side["refused_dump_count"]},
+        [one for one in comparisons if _is_copy(one)],
+        sum(_programs(one, (row for row in one.rows if row.is_unknown)) for one in comparisons),
+    )
 
 
 def _is_copy(comparison: Comparison) -> bool:
@@ -262,22 +274,18 @@ def _is_copy(comparison: Comparison) -> bool:
     return len(starts) == 1 and bool(comparison.rows) and all(row["has_same_content"] for row in comparison.programs)
 
 
-def _unknown_count(found: Found) -> int:
-    return sum(_programs(one, (row for row in one.rows if row.is_unknown)) for one, _ in found)
-
-
-def _counts(found: Found, chosen: Chosen, stale: Sized) -> dict[str, int]:
+def _counts(found: Found, chosen: Chosen, left: Left, stale: Sized) -> dict[str, int]:
     """Return the figures of the summary."""
     return {
         "comparisons": len(found),
         "programs compared": sum(_programs(one, _compared(one, verdict)) for one, verdict in found),
-        "not compared, without known bytes": _unknown_count(found),
-        "gone since the run before": len(_gone(found)),
-        "dumps refused in these runs": sum(_refused_dumps(found).values()),
+        "not compared, without known bytes": left.unknown_count,
+        "gone since the run before": len(left.gone),
+        "dumps refused in these runs": sum(left.refused.values()),
         "newer runs, all dumps refused": len(chosen.refused),
         "newer runs, none before them": len(chosen.first),
         "newest by a start in the future": len(chosen.ahead),
-        "one run under two names": sum(_is_copy(one) for one, _ in found),
+        "one run under two names": len(left.copies),
         "regressions": sum(_programs(one, verdict.offenders) for one, verdict in found),
         "accepted": sum(_programs(one, (row for row, _ in verdict.accepted)) for one, verdict in found),
         "reshaped": sum(_programs(one, (row for row in one.rows if row.status == RESHAPED)) for one, _ in found),
@@ -286,22 +294,22 @@ def _counts(found: Found, chosen: Chosen, stale: Sized) -> dict[str, int]:
     }
 
 
-def _said(found: Found, chosen: Chosen, regression_count: int) -> Iterator[str]:
+def _said(found: Found, chosen: Chosen, left: Left, regression_count: int) -> Iterator[str]:
     """Yield the parts of the message of the flow run: what was found, and all that was not compared."""
     yield f"{counted(regression_count, 'regression')} in {counted(len(found), 'comparison')}"
     if chosen.why_none:
         yield chosen.why_none
     if empty := [comparison for comparison, verdict in found if not verdict.compared_count]:
         yield f"nothing could be compared: {', '.join(map(title, empty))}"
-    if unknown := _unknown_count(found):
-        yield f"not compared, without known bytes: {counted(unknown, 'program')}"
-    if copies := [comparison for comparison, _ in found if _is_copy(comparison)]:
-        yield f"one run under two names, and not compared with one before: {', '.join(map(title, copies))}"
-    if gone := _gone(found):
-        yield f"{counted(len(gone), 'program')} gone since the run before: {some_of(gone, *_SHOWN)}"
-    if refused := _refused_dumps(found):
-        dumps = counted(sum(refused.values()), "dump")
-        yield f"not compared, as they were refused: {dumps} of {some_of(refused, *_SHOWN)}"
+    if left.unknown_count:
+        yield f"not compared, without known bytes: {counted(left.unknown_count, 'program')}"
+    if left.copies:
+        yield f"one run under two names, and not compared with one before: {', '.join(map(title, left.copies))}"
+    if left.gone:
+        yield f"{counted(len(left.gone), 'program')} gone since the run before: {some_of(left.gone, *_SHOWN)}"
+    if left.refused:
+        dumps = counted(sum(left.refused.values()), "dump")
+        yield f"not compared, as they were refused: {dumps} of {some_of(left.refused, *_SHOWN)}"
     if chosen.refused:
         yield f"not compared, as all dumps were refused: {some_of(chosen.refused, *_SHOWN)}"
     if chosen.first:
