@@ -1,13 +1,11 @@
 """Ingesting again, ingesting what is broken or has changed: what is in the warehouse then, and what is said."""
 
 import gzip
-import io
 import json
 import lzma
 import os
 import re
 import signal
-import tarfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -200,26 +198,6 @@ def test_one_truncated_dump_among_fifty_stops_only_itself(warehouse, tmp_path):
     )
     assert (bad.name, "grammar", line, "' positions:'", "' pos'") == (path, rule, line_number, expected, found)
     assert truncated(23) == zstandard.decompress(content)
-
-
-def test_rejects_of_a_split_dump_keep_all_its_files(warehouse, tmp_path, fleet):
-    """The bytes of a refused split dump are a tar of its files by role, and the role at fault is named."""
-    stem = next((fleet / "jaxlib-0.10.0").glob(f"*scalar_add*{SUFFIX}")).name.removesuffix(SUFFIX)
-    parts = {}
-    for role, suffix in (
-        ("allocations", SUFFIX),
-        ("values", "-buffer-assignment-values.txt"),
-        ("live_range", "-live-range.txt"),
-    ):
-        parts[role] = (fleet / "jaxlib-0.10.0" / (stem + suffix)).read_bytes()
-        (tmp_path / (stem + suffix)).write_bytes(parts[role])
-    parts["live_range"] = parts["live_range"].replace(b"InstructionSequence", b"Instructions")
-    (tmp_path / f"{stem}-live-range.txt").write_bytes(parts["live_range"])
-    code, _ = ingested(warehouse, tmp_path, "--run", "split")
-    [(role, content)] = rows(warehouse, "SELECT role, content FROM raw.rejects")
-    with tarfile.open(fileobj=io.BytesIO(zstandard.decompress(content))) as archive:
-        kept = {member.name: archive.extractfile(member).read() for member in archive}
-    assert (1, "live_range", parts) == (code, role, kept)
 
 
 def test_repeated_contents_are_stored_once_and_seen_each_time(warehouse, tmp_path):

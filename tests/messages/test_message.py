@@ -836,15 +836,6 @@ def test_what_is_kept_of_refused_lines_is_bounded():
     assert (1000, 101) == (sum(one.count for one in found), found[-1].line_number)
 
 
-def test_ranks_that_say_the_same_are_kept_once():
-    """704 ranks, one message with all of them; what they say alike is not held 704 times."""
-    text = log("libtpu-0.0.33/kv").read_text().splitlines()
-    start = next(number for number, line in enumerate(text) if "Used 16.00G" in line)
-    lines = [f"[rank{rank}]: {line}\n" for line in text[start:] for rank in range(704)]
-    [found] = [one for one in read_messages(io.BytesIO("".join(lines).encode())) if one.is_failure]
-    assert (704, []) == (len(found.ranks), found.faults)
-
-
 def test_a_rank_that_is_silent_is_not_waited_for():
     """Its message ends, and nothing is open any more: the rest of the log is skipped, not read line by line."""
     message = b"[rank3]: Ran out of memory on HBM, the total memory required for HLO temporaries (32.02G) exceeds"
