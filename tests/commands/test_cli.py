@@ -171,7 +171,7 @@ def test_a_bucket_is_no_folder(words, tmp_path, monkeypatch):
     "words", [("report", "fleet", "--html"), ("query", "SELECT 1", "-o"), ("rejects", "show", "1", "-o")]
 )
 def test_a_bucket_is_no_file(words):
-    """It was said that there is no folder s3: here."""
+    """Where one of this machine is written, it is named as what it is."""
     said = call(*words, "s3://bucket/x.html")
     assert (2, True) == (said.code, "expected a file of this machine, found s3://bucket/x.html" in said.err)
 

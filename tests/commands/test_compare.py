@@ -209,7 +209,7 @@ def test_github_reads_one_command_a_line(compare, tmp_path: Path):
 
 
 def test_github_is_told_bytes_to_the_byte(compare, small):
-    """With --bytes, as the other forms; it was passed over."""
+    """With --bytes, as the other forms."""
     said = compare("--fail-over", "1KiB", "--format", "github", "--bytes").out
     assert re.search(
         r"jit_cnn_train_step, .*: 5,\d{3},\d{3} B → 6,\d{3},\d{3} B \(\+1,\d{3},\d{3} B, .*limit 1,024 B", said

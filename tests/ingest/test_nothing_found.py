@@ -42,7 +42,7 @@ def test_a_folder_without_dumps_is_no_success(tmp_path):
 
 
 def test_a_log_without_dumps_is_a_file_that_was_seen(tmp_path):
-    """As of a job with `--xla_dump_to=-`, whose dumps all lie in its log: no file at all was seen, it was said."""
+    """As of a job with `--xla_dump_to=-`, whose dumps all lie in its log."""
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "train.log").write_bytes(b"*** Begin module_0001.cpu_after_optimizations.txt ***\n")
     outcome = call("ingest", tmp_path / "run", "--warehouse", tmp_path / "none.duckdb")

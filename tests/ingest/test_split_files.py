@@ -80,7 +80,7 @@ def test_a_reject_names_the_file_of_the_dump_that_it_is_about(warehouse, tmp_pat
 
 
 def test_a_file_of_a_dump_that_cannot_be_read_is_named(warehouse, tmp_path):
-    """Not the one that the dump is known by, which is there: of a dangling link it was said that it is not."""
+    """Not the one that the dump is known by, which is there."""
     folder = tmp_path / "run"
     part_of(folder, RANGES)
     (folder / f"{STEM}{RANGES}").symlink_to("gone")

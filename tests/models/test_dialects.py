@@ -42,7 +42,7 @@ def test_a_mart_that_is_not_portable_is_left_out(directory):
 
 
 def test_a_name_never_shows_an_older_version_than_in_duckdb(directory):
-    """Where the newest is not portable the name is left out: under it stood other rows, and fewer columns."""
+    """Where the newest is not portable the name is left out: an older version has other rows."""
     unportable = PORTABLE.replace("yes", "no, because the moon is full")
     made = statements(project.read(directory(marts__sizes_v1=PORTABLE, marts__sizes_v2=unportable)), "spark")
     assert ["marts.sizes_v1"] == [name for name in made if name.startswith("marts.")]

@@ -288,7 +288,7 @@ def test_parquet_says_which_column_it_has_no_type_for(example_warehouse, tmp_pat
 
 
 def test_parquet_refuses_a_value_that_it_cannot_hold(example_warehouse, tmp_path):
-    """In words; it was a traceback."""
+    """In words."""
     target = tmp_path / "a.parquet"
     outcome = call("query", "SELECT TIMESTAMP_S 'infinity' AS a", "--warehouse", example_warehouse, "-o", target)
     assert (2, False) == (outcome.code, target.exists())

@@ -148,7 +148,7 @@ def test_an_archive_is_read_as_the_directory(fleet, tmp_path, kind):
 
 @pytest.mark.parametrize("kind", [".TAR", ".TGZ", ".TAR.ZST", ".ZIP", ".Zip", ".Tar.Gz", ".tar.XZ"])
 def test_an_archive_in_capitals_is_read_like_its_twin(tmp_path, kind):
-    """It was counted as one more file that is no dump; its run is called like it, without the ending."""
+    """Its run is called like it, without the ending."""
     inside = {f"{name_of(1)}.GZ": gzip.compress(small_dump(1)), f"{name_of(2)}.BZ2": b"BZh9"}
     path = archived(tmp_path / f"night{kind.lower()}", inside).rename(tmp_path / f"night{kind}")
     found = discover([tmp_path])
@@ -315,7 +315,7 @@ def test_links_inside_an_archive_are_followed(tmp_path):
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE])
 def test_a_run_file_that_is_a_link_is_read(tmp_path, kind):
-    """As in a folder; one that leads to no run.json of the archive was passed by without a word."""
+    """As in a folder; one that leads to no run.json of the archive is named."""
     path = tmp_path / "nights.tar"
     facts = json.dumps({"track": "nightly"}).encode()
     target = {tarfile.SYMTYPE: "../a/run.json", tarfile.LNKTYPE: "a/run.json"}[kind]
@@ -509,7 +509,7 @@ def test_a_member_that_cannot_be_looked_into_is_named_where_it_may_be_a_dump(war
 
 
 def test_a_run_file_that_cannot_be_read_in_an_archive_says_why(warehouse, tmp_path):
-    """It was said to be no JSON. The dumps of its run are left out, and no word says that no file was there."""
+    """The dumps of its run are left out, and no word says that no file was there."""
     path = locked(tmp_path / "locked.zip", {"run/run.json": b"{}", f"run/{name_of(1)}": small_dump(1)})
     outcome = call("ingest", path, "--warehouse", warehouse)
     [line] = [line for line in outcome.out.split("\n") if line.startswith("unreadable: ")]

@@ -31,7 +31,7 @@ def test_content_comes_back(suffix):
 
 
 def test_a_name_in_capitals_is_read_like_its_twin():
-    """It was taken for a file that is not compressed."""
+    """Some tools for Windows write endings so."""
     for suffix, packed in PACKED.items():
         assert DATA == decompressed(f"X{suffix.upper()}", packed)
 
@@ -68,7 +68,7 @@ def test_damage_is_an_error_that_keeps_the_bytes(suffix, damage):
     ],
 )
 def test_what_is_called_otherwise_than_it_is_compressed_is_told(name, data, what):
-    """It was said to be damaged, which sends people for another copy of a good file."""
+    """To call it damaged would send people for another copy of a good file."""
     with pytest.raises(CompressionError) as error:
         decompressed(name, data)
     assert (what, data) == (str(error.value), error.value.data)

@@ -221,7 +221,7 @@ def test_a_fault_is_named_with_dump_table_and_column(own):
 
 
 def test_a_view_that_somebody_changed_is_named(own):
-    """It gave other numbers for ever and nothing told it, as its rows are stored nowhere; what is proposed mends it."""
+    """Its rows are stored nowhere, so that nothing else would tell; what is proposed mends it."""
     with duckdb.connect(str(own)) as con:
         [(sql,)] = con.execute("SELECT model_sql FROM meta.models WHERE model_name = 'marts.footprint_v1'").fetchall()
         con.execute(f"CREATE OR REPLACE VIEW marts.footprint_v1 AS SELECT * FROM ({sql}) WHERE footprint_bytes > 9")

@@ -166,7 +166,7 @@ def test_a_folder_is_no_warehouse(tmp_path, fleet, monkeypatch, folder):
 
 
 def test_a_path_at_which_duckdb_would_misplace_its_log_is_refused(own_warehouse, fleet, tmp_path):
-    """With a question mark in a folder it looked for it in another one; readers need none."""
+    """With a question mark in a folder it looks for it in another one; readers need none."""
     folder = tmp_path / "what?now"
     folder.mkdir()
     shutil.copy(own_warehouse, folder / "w.duckdb")
@@ -253,7 +253,7 @@ def test_places_that_do_not_exist_are_a_wrong_call(tmp_path):
 
 @pytest.mark.parametrize("words", [["runs", "pin", "latest"], ["compact"], ["publish"]], ids=" ".join)
 def test_a_folder_that_cannot_be_written_any_more_is_told(words, own_warehouse):
-    """Once there was a lock, the log or the copy that could not be made beside it ended in a traceback."""
+    """Also where a lock is there already, and only the log or the copy cannot be made beside it."""
     FileAddress(own_warehouse).lock.touch()
     own_warehouse.parent.chmod(0o555)
     outcome = call_without_capabilities(*words, "--warehouse", own_warehouse)

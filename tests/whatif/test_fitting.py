@@ -181,7 +181,7 @@ def test_sizes_are_read_as_they_are_written(text: str, size: int):
 
 @pytest.mark.parametrize("text", ["4", "16", "1048575"])
 def test_a_small_number_without_a_unit_is_refused(text: str):
-    """It was taken for so many bytes without a word: no program fits into 4 bytes, and many fit into 4 GiB."""
+    """No program fits into 4 bytes, and many fit into 4 GiB."""
     with pytest.raises(UsageError, match=f"expected a unit, such as {text}GiB, or {text}B for so few bytes"):
         read_size(text)
 

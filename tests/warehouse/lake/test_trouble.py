@@ -180,7 +180,7 @@ def test_a_lake_is_made_by_one_of_several_that_come_at_once(catalog, tmp_path):
 
 
 def test_a_lake_that_another_makes_between_two_looks(catalog, tmp_path):
-    """There are no tables yet, then all of them: they were taken for somebody else's."""
+    """There are no tables yet, then all of them: they are not taken for somebody else's."""
     address = catalog.with_data_path(str(tmp_path))
     make_lake(address)
     with open_lake(address, read_only=False) as con, open_lake(address, read_only=False) as another:
