@@ -99,13 +99,6 @@ def test_archives_that_are_passed_by_are_named(tmp_path):
     assert f"bufferhouse: {outer}!inner.tar.gz: archives inside archives are not opened; unpack them\n" == outcome.err
 
 
-def test_it_is_read_only_all_the_same(tmp_path):
-    """A statement that writes is refused, though there is nothing to harm."""
-    [dump] = write_dumps(tmp_path, [1])
-    outcome = call("query", "DELETE FROM raw.dumps", "--from", dump)
-    assert (2, "") == (outcome.code, outcome.out)
-
-
 @pytest.mark.parametrize(
     "words", [["--from", "/no/such/place"], ["--from", ".", "--warehouse", "w.duckdb"]], ids=["not there", "two places"]
 )

@@ -198,13 +198,6 @@ def test_links_stay_inside_the_tree(tmp_path):
     assert [f"{tmp_path}/run/leaving-buffer-assignment.txt: the link leaves {tmp_path}/run"] == found.refused
 
 
-def test_pipes_and_other_special_files_are_passed_by(tmp_path):
-    """Opening a pipe would wait for ever."""
-    write(tmp_path / "run" / NAME)
-    os.mkfifo(tmp_path / "run" / "pipe-buffer-assignment.txt")
-    assert [("run", NAME)] == paths(discover([tmp_path / "run"]))
-
-
 def test_a_directory_called_like_a_dump_is_walked(tmp_path):
     """What is a directory is no file, whatever its name."""
     write(tmp_path / "run-buffer-assignment.txt" / NAME)

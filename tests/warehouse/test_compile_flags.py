@@ -127,16 +127,6 @@ def test_a_changed_option_is_found_by_verify(warehouse, folder):
     assert {"raw.compile_flags: the rows of"} == {fault.what[:30] for fault in unproved(warehouse)}
 
 
-# Members of a zip file are read as files of a directory are.
-@pytest.mark.parametrize("kind", ["tar.gz", pytest.param("zip", marks=pytest.mark.soak)])
-def test_an_archive_has_the_options_too(warehouse, folder, kind):
-    """As the directory has them, with one pass over a tar; known files are not read again."""
-    archive = shutil.make_archive(str(folder.parent / "both"), {"tar.gz": "gztar"}.get(kind, kind), folder)
-    assert (0, 0) == ((one := ingest(warehouse, archive))[0], one[1]["ignored"])
-    assert BOTH == rows(warehouse, OPTIONS)
-    assert 2 == ingest(warehouse, archive)[1]["known"]
-
-
 def test_the_view_tells_options_that_matter_as_the_command_line_does(warehouse, folder):
     """About dumping, logging and places: one rule in SQL, one in Python, the same answer for every name."""
     names = ["xla_dump_to", "xla_a_dump", "v", "vmodule", "xla_cache_dir", "xla_gpu_dir", "xla_dumper", "minloglevel",

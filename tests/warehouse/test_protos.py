@@ -102,17 +102,6 @@ def test_options_beside_a_proto_are_those_of_its_dump(warehouse, folder):
     assert [(TPU,)] == rows(warehouse, told)
 
 
-def test_protos_of_archives_are_dumps_and_stand_beside_texts(warehouse, folder):
-    """As in a directory."""
-    alone = Path(shutil.copytree(folder / TPU, folder.parent / "alone" / TPU))
-    without_texts(alone)
-    for name, root in (("whole", folder), ("alone", alone)):
-        shutil.make_archive(str(folder.parent / name), "gztar", root)
-    assert (0, 3) == (ingest(warehouse, folder.parent / "whole.tar.gz")[0], rows(warehouse, FAR)[0][0])
-    code, summary = ingest(warehouse, folder.parent / "alone.tar.gz", "--run", "b")
-    assert (0, 1, 4) == (code, summary["new"], rows(warehouse, FAR)[0][0])
-
-
 FAR = "SELECT COUNT(heap_events_id) FROM staging.observations"
 
 

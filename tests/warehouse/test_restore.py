@@ -20,21 +20,6 @@ ODD = [
 ]
 
 
-def test_the_example_fleet_renders_to_what_was_read(example, fleet):
-    """Every dump, from its rows alone, has the bytes of its files."""
-    wanted = {
-        dump_id: sha256 for dump_id, sha256 in example.execute("SELECT dump_id, sha256 FROM raw.dumps").fetchall()
-    }
-    found = {one.dump_id: one.content.sha256 for frames in chunks(example, list(wanted)) for one in rendered(frames)}
-    assert wanted == found
-    seed = next((fleet / "seeds").glob("000*"))
-    [(dump_id,)] = example.execute(
-        "SELECT dump_id FROM raw.observations WHERE relative_path = ?", [seed.name]
-    ).fetchall()
-    [one] = rendered(stored_frames(example, [dump_id]))
-    assert {"combined": seed.read_bytes()} == one.files
-
-
 @pytest.fixture(scope="module")
 def loaded() -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to a warehouse of odd dumps and a usual one, in one load."""
