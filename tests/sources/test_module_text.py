@@ -15,12 +15,11 @@ import pytest
 from bufferhouse.ingest.arrivals import Rules
 from bufferhouse.sources.discover import discover
 from bufferhouse.sources.module_text import _head_by_lines, _small_head
-from bufferhouse.warehouse.verify import chosen_dumps, verify
 from tests.command_line import call
 from tests.ingest.test_arrivals import age, one_pass
 from tests.ingests import SUFFIX, ingest
 from tests.sources.module_texts import DATA, ENDING, call_stacks, copied, mentioned, text_of
-from tests.warehouses import contents, counts, rows, taken_back, unproved
+from tests.warehouses import contents, counts, rows, unproved
 
 STACKS = """
     SELECT t.stack_frame_id, c.depth, c.function_name, c.source_file, c.source_line
@@ -265,20 +264,6 @@ def test_frames_go_with_the_last_run_that_was_seen_with_them(warehouse, tmp_path
         assert 0 == call("compact", "--warehouse", warehouse).code
         assert count == counts(warehouse)["stack_frames"]
         assert (RESOLVED if count else []) == rows(warehouse, LINES)
-
-
-def test_verify_finds_frames_that_are_not_what_was_read(warehouse, tmp_path):
-    """Their key is the hash of their rows: one that is changed or gone is a fault of a dump."""
-    ingest(warehouse, copied(tmp_path, "jaxlib-0.9.0"))
-    with duckdb.connect(str(warehouse)) as con:
-        for change in (
-            "UPDATE raw.stack_frames SET source_line = 27 WHERE source_line = 26",
-            "DELETE FROM raw.stack_frames",
-        ):
-            with taken_back(con):
-                con.execute(change)
-                [fault] = verify(con, chosen_dumps(con))
-                assert fault.what.startswith("raw.stack_frames: the rows of "), fault
 
 
 def test_a_module_text_settles_before_it_is_read(warehouse, tmp_path):

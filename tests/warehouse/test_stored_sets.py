@@ -10,8 +10,9 @@ import pytest
 
 from bufferhouse.warehouse.stored_sets import SETS, key_of_columns
 from bufferhouse.warehouse.verify import chosen_dumps, verify
-from tests.command_line import CHECKOUT, call
+from tests.command_line import call
 from tests.ingests import ingest
+from tests.sources.beside import written
 from tests.warehouses import taken_back
 
 
@@ -38,9 +39,10 @@ def test_a_key_is_that_of_its_stored_rows():
 
 @pytest.fixture(scope="module")
 def connection(blank_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection to a warehouse of dumps with protos, all of it proved."""
-    path = Path(shutil.copy(blank_warehouse, tmp_path_factory.mktemp("proved") / "w.duckdb"))
-    ingest(path, CHECKOUT / "tests" / "data" / "protos")
+    """A connection to a warehouse of dumps with protos, options and module texts, all of it proved."""
+    folder = tmp_path_factory.mktemp("proved")
+    path = Path(shutil.copy(blank_warehouse, folder / "w.duckdb"))
+    ingest(path, written(folder / "night"))
     assert 0 == call("verify", "--warehouse", path).code
     with duckdb.connect(str(path), config={"threads": 1}) as con:
         con.execute("SET TimeZone = 'UTC'")
@@ -66,6 +68,9 @@ def con(connection: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnec
         pytest.param("UPDATE raw.heap_events SET shared_value_id = 0 WHERE ordinal = 0", marks=pytest.mark.soak),
         "DELETE FROM raw.heap_events WHERE ordinal = 5",
         "UPDATE raw.alias_sets SET value_id = value_id + 1 WHERE rowid = 2",
+        "UPDATE raw.stack_frames SET source_line = 27 WHERE source_line = 26",
+        "DELETE FROM raw.stack_frames",
+        "UPDATE raw.compile_flags SET flag_value = 'cse' WHERE flag_value = 'fusion'",
     ],
 )
 def test_what_is_damaged_in_the_table_is_found(con, damage):
