@@ -176,7 +176,7 @@ def choose(
         if (summary.undescribed or summary.ahead) and arrivals.waiting_dumps:
             # A new run whose dumps all wait is not in the warehouse yet, so nothing can be said of it there.
             loaded = {dump.run_name for dump in arrivals.ready}
-            summary.undescribed = [name for name in summary.undescribed if name in loaded]
+            summary.undescribed = {name: facts for name, facts in summary.undescribed.items() if name in loaded}
             summary.ahead = {name: start for name, start in summary.ahead.items() if name in loaded}
         for name, mtime_ns in arrivals.marked.items():
             moment = datetime.fromtimestamp(mtime_ns / 1e9, UTC)
@@ -383,15 +383,18 @@ def _not_known(
     return {number: (state, dump_id) for number, state, dump_id in rows}
 
 
-def _undescribed(discovery: Discovery, known: Container[str]) -> list[str]:
-    """Return the names of new runs whose compiler is unknown, or whose platform neither they nor their files say."""
-    new = {name: run.facts for name, run in discovery.runs.items() if name not in known}
+def _undescribed(discovery: Discovery, known: Container[str]) -> dict[str, list[str]]:
+    """Return new runs with what is not known: the compiler, or a platform that neither they nor their files say."""
     with_target = {run.run_name for run in discovery.dumps.runs if run.has_target}
-    return [
-        name
-        for name, facts in new.items()
-        if not facts.get("compiler") or not (facts.get("platform") or name in with_target)
-    ]
+    lacking = {
+        name: [
+            *([] if run.facts.get("compiler") else ["compiler"]),
+            *([] if run.facts.get("platform") or name in with_target else ["platform"]),
+        ]
+        for name, run in discovery.runs.items()
+        if name not in known
+    }
+    return {name: facts for name, facts in lacking.items() if facts}
 
 
 def _pass_by_itself(warehouse: Warehouse, discovery: Discovery) -> None:

@@ -14,7 +14,6 @@ from bufferhouse.sources.directory import split_at_archive
 from bufferhouse.sources.discover import Discovery
 from bufferhouse.warehouse.load import Loaded
 
-_NAMES_OF_RUNS = ("runs", "undescribed")
 _NAMED_KNOWN_REJECTS = 3
 _ONLY_IF_ANY = ("other_facts", "other_endings", "twins", "unread_keys", "ahead", "orphans", "allocations_alone")
 
@@ -33,12 +32,12 @@ class Summary:
 
     Of runs: `other_names` has the name that their run.json gives, if the warehouse has another one; `other_facts` has
     facts that the call or the run.json gives and the warehouse contradicts; `ahead` has new runs that start in the
-    future, with that moment and its source; `undescribed` are new runs without a known compiler or platform, unless all
-    their dumps wait. For some of these `run_files_below` has a run.json further below than the directory of the run,
-    which is not read, and that directory. `unread_keys` has keys of run.json files that are not read. `other_endings`
-    counts the dumps that a run has twice, because their files were compressed in another way when they were first seen;
-    `twins` counts those of which several files lie there, plain or compressed in different ways. `pruned` counts the
-    dumps that a configured source still has of runs that retention removed; they are left out.
+    future, with that moment and its source; `undescribed` are new runs with what is not known of compiler and platform,
+    unless all their dumps wait. For some of these `run_files_below` has a run.json further below than the directory of
+    the run, which is not read, and that directory. `unread_keys` has keys of run.json files that are not read.
+    `other_endings` counts the dumps that a run has twice, because their files were compressed in another way when they
+    were first seen; `twins` counts those of which several files lie there, plain or compressed in different ways.
+    `pruned` counts the dumps that a configured source still has of runs that retention removed; they are left out.
 
     `allocations_alone` are the files of new dumps that have neither values nor live ranges, and so no peak. `endings`
     counts files by their ending if no dump was found; else it is None. `logs` were read; they have new `messages` about
@@ -73,7 +72,7 @@ class Summary:
     fault: str | None = None
     error: Exception | None = None
     archives: list[str] = field(default_factory=list)
-    undescribed: list[str] = field(default_factory=list)
+    undescribed: dict[str, list[str]] = field(default_factory=dict)
     run_files_below: dict[str, tuple[str, str]] = field(default_factory=dict)
     unread_keys: dict[str, list[str]] = field(default_factory=dict)
     ahead: dict[str, str] = field(default_factory=dict)
@@ -148,7 +147,7 @@ class Summary:
         """
         for name in self.__slots__:
             mine, theirs = getattr(self, name), getattr(other, name)
-            if name in _NAMES_OF_RUNS:
+            if name == "runs":
                 mine.extend(run for run in theirs if run not in mine)
             elif isinstance(mine, list):
                 mine.extend(theirs)
@@ -201,7 +200,8 @@ class Summary:
         logs = ("logs", "messages", "refused_messages", "log_notes") if self.logs else ()
         others = [name for name in _ONLY_IF_ANY if getattr(self, name)]
         again = ("reparsed",) if self.reparsed is not None else ()
-        return {name: getattr(self, name) for name in (*names, *tries, *found, *logs, *others, *again)}
+        figures = {name: getattr(self, name) for name in (*names, *tries, *found, *logs, *others, *again)}
+        return {**figures, "undescribed": list(self.undescribed)}
 
     def told(self) -> dict:
         """Return the summary of a pass as in JSON, with what waits, came late, or was skipped."""

@@ -190,10 +190,13 @@ def _ahead(found: Mapping[str, str]) -> str:
     )
 
 
-def _undescribed(runs: list[str]) -> str:
+def _undescribed(runs: Mapping[str, Collection[str]]) -> str:
+    facts = sorted({fact for lacking in runs.values() for fact in lacking})
+    keys = [key for fact in facts for key in (("compiler", "compiler_version") if fact == "compiler" else (fact,))]
     return (
-        f"warning: run {_first_of(runs)}: compiler or platform not known; set them in a run.json beside the dumps, or "
-        f"with: bufferhouse runs set {_word(runs[0])} compiler=… compiler_version=… platform=…"
+        f"warning: run {_first_of(runs)}: {' or '.join(facts)} not known; set {'them' if len(keys) > 1 else 'it'} in a "
+        f"run.json beside the dumps, or with: bufferhouse runs set {_word(next(iter(runs)))} "
+        f"{' '.join(f'{key}=…' for key in keys)}"
     )
 
 

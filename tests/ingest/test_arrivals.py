@@ -121,11 +121,11 @@ def test_a_run_whose_dumps_all_wait_is_not_to_be_described_yet(warehouse, folder
     write_dumps(folder, [1, 2])
     rules = Rules(marker="DONE")
     waits = one_pass(warehouse, folder.parent, rules)
-    assert (2, []) == (waits.waiting_dumps, waits.undescribed)
+    assert (2, {}) == (waits.waiting_dumps, waits.undescribed)
     assert "2 dumps of 1 run seen: 0 new, 0 known, 0 rejected, 2 waiting" == lines(waits)[0]
     (folder / "DONE").touch()
     read = one_pass(warehouse, folder.parent, rules)
-    assert (2, 0, ["run"]) == (read.new, read.waiting_dumps, read.undescribed)
+    assert (2, 0, ["run"]) == (read.new, read.waiting_dumps, list(read.undescribed))
 
 
 def test_a_marker_above_the_source_is_none(warehouse, folder):

@@ -75,7 +75,7 @@ def test_a_run_that_nobody_describes_is_warned_about_once(warehouse, tmp_path):
     """With the command that describes it; the platform may stand in the names of files."""
     write_dumps(tmp_path / "run", [1])
     outcome = call("ingest", tmp_path / "run", "--warehouse", warehouse)
-    assert "run run: compiler or platform not known" in outcome.out
+    assert "run run: compiler not known; set them in a run.json" in outcome.out
     assert "bufferhouse runs set run compiler=…" in outcome.out
     write_dumps(tmp_path / "run", [2])
     assert "not known" not in call("ingest", tmp_path / "run", "--warehouse", warehouse).out
@@ -83,6 +83,18 @@ def test_a_run_that_nobody_describes_is_warned_about_once(warehouse, tmp_path):
     (tmp_path / "other" / "run.json").write_text('{"compiler": "jaxlib"}')
     write_dumps(tmp_path / "other", [3])
     assert "not known" not in call("ingest", tmp_path / "other", "--warehouse", warehouse).out
+
+
+def test_of_a_run_only_what_is_not_known_is_asked_for(warehouse, tmp_path):
+    """A run.json says the compiler, and the names of files may say the platform: each may lack alone, or both."""
+    for run in ("bare", "told"):
+        write_dumps(tmp_path / run, [1])[0].rename(tmp_path / run / "module_0001.jit_step-buffer-assignment.txt")
+    (tmp_path / "told" / "run.json").write_text('{"compiler": "jaxlib"}')
+    said = [call("ingest", tmp_path / run, "--warehouse", warehouse).out for run in ("bare", "told")]
+    beside = "in a run.json beside the dumps, or with: bufferhouse runs set"
+    keys = "compiler=… compiler_version=… platform=…"
+    assert f"run bare: compiler or platform not known; set them {beside} bare {keys}\n" in said[0]
+    assert f"run told: platform not known; set it {beside} told platform=…\n" in said[1]
 
 
 def test_unwanted_rejects_can_be_removed(warehouse, tmp_path):

@@ -30,7 +30,7 @@ _T3 = "Its HLO temporaries are all allocations: parameters, temporaries, outputs
 _FIGURES = [
     Column("name", "figure"),
     Column("printed", "printed"),
-    Column("bytes", "in bytes", "bytes"),
+    Column("bytes", "bytes", "bytes"),
     Column("rule", "which is"),
 ]
 _PARTS = [Column("name", "part"), Column("bytes", "bytes", "bytes"), Column("bar", "of the capacity", limit=80)]
