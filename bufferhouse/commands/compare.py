@@ -1,5 +1,8 @@
 """`bufferhouse compare`, `blame` and `determinism`: why the memory of programs changed."""
 
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -139,9 +142,10 @@ def compare(
         check_page_path(html)
     limit = parse_threshold(fail_over, "--fail-over") if fail_over is not None else None
     accepted = read_accepted(accept) if accept is not None else []
-    with page_at_least(html):
+    words = [before, after or before]
+    with page_at_least(html), _paths_told(words, source):
         comparison = read_comparison(
-            asked_origin(warehouse, source),
+            _origin(warehouse, source, words),
             before,
             after,
             metric=metric,
@@ -218,6 +222,44 @@ def determinism(
 
     found = read_determinism(checked(warehouse, source, None, output_format), wait=wait)
     tell(determinism_text(found, output_format, exact=exact), found.note)
+
+
+def _origin(warehouse: Any, source: list[str] | None, words: Sequence[str]) -> Any:
+    try:
+        return asked_origin(warehouse, source)
+    except UsageError as error:
+        from bufferhouse.warehouse.run_names import is_like_path
+
+        missing = [word for word in words if not os.path.exists(word)]
+        if source or not all(map(is_like_path, missing)):
+            raise
+        said = f"{printable(missing[0])!r}: no such file or directory, and as a run: " if missing else ""
+        raise UsageError(f"{said}{error}; {_without_warehouse(words)}") from None
+
+
+@contextmanager
+def _paths_told(words: Sequence[str], source: list[str] | None) -> Iterator[None]:
+    """Say of a path in the place of a run whether it is there, and what is expected."""
+    from bufferhouse.warehouse.run_names import NoRun, is_like_path
+
+    try:
+        yield
+    except NoRun as error:
+        is_there = os.path.exists(error.word)
+        if source or not (is_there or is_like_path(error.word)):
+            raise
+        said = f"{printable(error.word)!r} is a path, and no run of the warehouse is called so"
+        expected = f"expected two of its runs, which bufferhouse runs ls lists; {_without_warehouse(words)}"
+        raise UsageError(f"{said if is_there else error.neither}{error.hint}; {expected}") from None
+
+
+def _without_warehouse(words: Sequence[str]) -> str:
+    """Return how the dumps of two folders are compared: their runs are called like the folders."""
+    names = [os.path.basename(os.path.abspath(word)) for word in words]
+    if not (all(map(os.path.isdir, words)) and len(set(names)) == 2):
+        return "dumps are compared with: bufferhouse compare A B --from A --from B, where A and B are folders"
+    sources = " ".join(f"--from {shell_word(word)}" for word in words)
+    return f"dumps are compared with: bufferhouse compare {' '.join(map(shell_word, names))} {sources}"
 
 
 def _headroom(share: float, after: dict[str, Any]) -> "Headroom":

@@ -24,6 +24,19 @@ _LONGEST_NAME = 400  # characters: cut at all only where somebody plays tricks
 _FACTS = tuple(name for name in TEXTS if name != "xla_flags")
 
 
+class NoRun(UsageError):
+    """No run of the warehouse is called so; `hint` names runs that are called nearly so, if there are any."""
+
+    def __init__(self, word: str, hint: str, others: str) -> None:
+        super().__init__(f"there is no run {_said(word)}{hint or others}")
+        self.word, self.hint = word, hint
+
+    @property
+    def neither(self) -> str:
+        """The sentence about a word that is no path, either: who mistyped one has no use for a list of runs."""
+        return f"{_said(self.word)}: no such file or directory, and no run of the warehouse is called so"
+
+
 @dataclass(frozen=True, slots=True)
 class Named:
     """A run of the warehouse, by its number and its name."""
@@ -114,8 +127,8 @@ def _meant(runs: Sequence[Named], word: str) -> Named:
         raise UsageError(f"{_said(word)} fits {counted(len(found), 'run')}; give one of them:\n{listed(found)}")
     if not runs:
         raise UsageError(f"there is no run {_said(word)}: the warehouse has no runs")
-    hint = did_you_mean(word, (run.run_name for run in runs), 3) or f"; there are:\n{listed(runs)}"
-    raise UsageError(f"there is no run {_said(word)}{hint}")
+    hint = did_you_mean(word, (run.run_name for run in runs), 3)
+    raise NoRun(word, hint, f"; there are:\n{listed(runs)}")
 
 
 def without_dumps(con: duckdb.DuckDBPyConnection, run_name: str) -> UsageError:
@@ -135,19 +148,15 @@ def find_where_no_file(con: duckdb.DuckDBPyConnection, word: str) -> Named:
     Raises:
         UsageError: it means no run, or several; the message says that it is no path, either.
     """
-    runs = runs_of(con)
     try:
-        return _meant(runs, word)
+        return find(con, word)
     except UsageError as error:
-        if _is_like_path(word) and not is_place(word) and not any(run.run_name.startswith(word) for run in runs):
-            # Who mistyped a path has no use for a list of runs.
-            hint = did_you_mean(word, (run.run_name for run in runs), 3) or "; bufferhouse runs ls lists the runs"
-            said = f"{_said(word)}: no such file or directory, and no run of the warehouse is called so{hint}"
-            raise UsageError(said) from None
+        if isinstance(error, NoRun) and is_like_path(word):
+            raise UsageError(f"{error.neither}{error.hint or '; bufferhouse runs ls lists the runs'}") from None
         raise UsageError(f"{_said(word)}: no such file or directory, and as a run: {error}") from None
 
 
-def _is_like_path(word: str) -> bool:
+def is_like_path(word: str) -> bool:
     """Return whether a word looks like the path of a file or folder: names of runs end in numbers, files in words."""
     ending = os.path.splitext(word)[1]
     return "/" in word or ending[1:].isalpha()

@@ -349,6 +349,25 @@ def test_nothing_need_be_stored(fleet: Path, compare):
     assert ids & found.keys() == ids & stored.keys()
 
 
+def test_a_path_in_the_place_of_a_run_is_told_from_a_run(fleet: Path, example_warehouse: Path, tmp_path: Path):
+    """Whether it is there, what is expected, and the call that compares the dumps of two folders."""
+    folders = [fleet / BEFORE, fleet / AFTER]
+    sources = " ".join(f"--from {folder}" for folder in folders)
+    way = f"dumps are compared with: bufferhouse compare {BEFORE} {AFTER} {sources}"
+    lacking = "dumps are compared with: bufferhouse compare A B --from A --from B, where A and B are folders"
+    missing = "'dumps/a': no such file or directory, and"
+    for words, warehouse, parts in (
+        (folders, example_warehouse, [f"'{folders[0]}' is a path, and no run", "expected two of its runs", way]),
+        (folders, tmp_path / "no.duckdb", ["there is no warehouse at ", way]),
+        (["dumps/a", "dumps/b"], example_warehouse, [f"{missing} no run of the warehouse", lacking]),
+        (["dumps/a", "dumps/b"], tmp_path / "no.duckdb", [f"{missing} as a run: there is no warehouse at", lacking]),
+    ):
+        said = call("compare", *words, "--warehouse", warehouse)
+        assert (2, "", []) == (said.code, said.out, [part for part in parts if part not in said.err])
+        assert "\n  " not in said.err
+    assert "there are:" in call("compare", "a", "b", "--warehouse", example_warehouse).err
+
+
 def test_what_could_not_be_read_is_told_beside_the_figures(small_runs: Path, tmp_path: Path):
     """A program that is missing may be in it: the report, its page and the annotations say so."""
     cut, page = tmp_path / "cut.tar.gz", tmp_path / "page.html"
