@@ -160,7 +160,7 @@ def compare(
     if program is not None or memory_space is not None:
         # An entry for a program that this call leaves out is not stale.
         accepted = [entry for entry in accepted if any(entry.covers(row) for row in comparison.rows)]
-    room = _headroom(share, comparison.after) if share is not None else None
+    room = _headroom(share, comparison.after, is_in_memory=comparison.is_in_memory) if share is not None else None
     gate = None
     if limit:
         mode = reshaped or "fail"
@@ -262,13 +262,13 @@ def _without_warehouse(words: Sequence[str]) -> str:
     return f"dumps are compared with: bufferhouse compare {' '.join(map(shell_word, names))} {sources}"
 
 
-def _headroom(share: float, after: dict[str, Any]) -> "Headroom":
+def _headroom(share: float, after: dict[str, Any], *, is_in_memory: bool) -> "Headroom":
     from bufferhouse.compare.gate import Headroom
 
     if after["device_memory_bytes"] is None:
         name = after["run_name"]
-        raise UsageError(
-            f"--headroom: run {printable(name)} does not say the memory of its device; set it with: "
-            f"bufferhouse runs set {shell_word(name)} device_memory_bytes=…"
-        )
+        said = f"--headroom: run {printable(name)} does not say the memory of its device; "
+        if is_in_memory:
+            raise UsageError(f'{said}say it in a run.json beside its dumps, as in {{"device_memory_bytes": …}}')
+        raise UsageError(f"{said}set it with: bufferhouse runs set {shell_word(name)} device_memory_bytes=…")
     return Headroom(share, after["device_memory_bytes"])

@@ -30,13 +30,14 @@ ORDER BY source_uri
 def measured(
     con: duckdb.DuckDBPyConnection, checkout: Checkout, *, run_ids: Sequence[int] | None = None, chip: str | None = None
 ) -> Lock:
-    """Return the entries of the dumps of some runs, None for all.
+    """Return the entries of the dumps of some runs of a warehouse; None for all dumps that were read into memory.
 
     If a program has several dumps, the largest represents it, and a note says so if runs differ. Other notes say for
     how many programs the compiler is not known, which programs are known not to fit, and whose dumps have allocations
     alone. `chip` is what the dumps are compiled for; if it is None, their run decides, else the name of the dump (cpu,
     tpu, sm_9.0).
     """
+    is_in_memory = run_ids is None
     if run_ids is None:
         run_ids = [run_id for (run_id,) in con.execute("SELECT run_id FROM raw.runs").fetchall()]
     programs = ask(con, "lock_programs", run_ids=run_ids).records
@@ -48,11 +49,11 @@ def measured(
     ]
     found = by(lambda one: one[1].key, entries).values()
     lock = Lock.of(min((entry for _, entry in same), key=Entry.size_order) for same in found)
-    lock.notes = [note for same in found if (note := _differing(same))]
+    lock.notes = [note for same in found if (note := _differing(same, is_in_memory=is_in_memory))]
     if unnamed := sum(not entry.compiler for entry in lock.entries.values()):
         lock.notes.append(
             f"nothing says which compiler made the dumps of {counted(unnamed, 'program')}, so no check can tell that "
-            "another one did; say it in a run.json beside them, or with: bufferhouse runs set RUN compiler=…"
+            f"another one did; say it {_where('compiler', is_in_memory=is_in_memory)}"
         )
     if refused := [entry for row, entry in entries if row["did_not_fit"]]:
         count, names = _named(refused)
@@ -96,7 +97,14 @@ def _entry(row: Mapping[str, Any], spaces: Sequence[Space], options: str | None,
     )
 
 
-def _differing(same: Sequence[tuple[Record, Entry]]) -> str | None:
+def _where(fact: str, *, is_in_memory: bool) -> str:
+    """Return where a fact of a run is to be said: a folder has no run in a warehouse."""
+    if is_in_memory:
+        return f'in a run.json beside them, as in {{"{fact}": "…"}}'
+    return f"with: bufferhouse runs set RUN {fact}=…"
+
+
+def _differing(same: Sequence[tuple[Record, Entry]], *, is_in_memory: bool) -> str | None:
     """Return a note if several runs have a program with different bytes; a run may have several dumps of it."""
     largest: dict[str, Entry] = {}
     for row, entry in same:
@@ -105,9 +113,10 @@ def _differing(same: Sequence[tuple[Record, Entry]]) -> str | None:
     if len({tuple(space.figures for space in entry.spaces) for entry in largest.values()}) < 2:
         return None
     first = same[0][1]
+    way = _where("device_kind", is_in_memory=is_in_memory)
     return (
         f"{first.function} on {first.chip} takes other bytes in {', '.join(sorted(largest))}; the largest stands. "
-        "Name the chip of each with device_kind in its run.json, or lock them one by one with --chip"
+        f"If they are of several chips, say that of each {way}; or lock them one by one with --chip"
     )
 
 

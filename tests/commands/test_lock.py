@@ -361,6 +361,24 @@ def test_the_way_out_of_a_file_that_cannot_be_used_names_the_chip(locked: Path, 
         assert f"with: bufferhouse {command} --file {path} --chip 'TPU v6e' DUMPS" in said.err
 
 
+def test_the_way_to_name_the_compiler_fits_what_is_checked(locked: Path, tmp_path: Path):
+    """A folder of dumps has no run in a warehouse: a run.json beside them says it, and what it says is taken."""
+    dumps = Path(shutil.copytree(LOCKED / "kept", tmp_path / "kept"))
+    (dumps / "run.json").unlink(missing_ok=True)
+    warehouse = tmp_path / "warehouse.duckdb"
+    assert 0 == call("ingest", dumps, "--warehouse", warehouse).code
+    unnamed = (
+        "nothing says which compiler made the dumps of 1 program, so no check can tell that another one did; say it "
+    )
+    of_folder = call("lock", "--check", dumps, "--file", locked).out
+    of_run = call("lock", "--check", "kept", "--warehouse", warehouse, "--file", locked).out
+    for said, way in ((of_folder, 'in a run.json beside them, as in {"compiler": "…"}'),
+                      (of_run, "with: bufferhouse runs set RUN compiler=…")):  # fmt: skip
+        assert f"{unnamed}{way}" in " ".join(said.split())
+    (dumps / "run.json").write_text('{"compiler": "jaxlib"}')
+    assert unnamed not in " ".join(call("lock", "--check", dumps, "--file", locked).out.split())
+
+
 def test_a_word_that_is_neither_path_nor_run_is_said_to_be_neither(example_warehouse: Path):
     """Who mistypes a folder where a warehouse lies reads that the folder is not there."""
     said = call("lock", "dump/of/today", "--warehouse", example_warehouse)
