@@ -354,11 +354,8 @@ def device_notes(comparison: Comparison) -> list[str]:
         return [f"The dumps are for different targets, {said}: the device may make the difference, not the program."]
     if comparison.device_facts:
         unknown = "Neither run says" if not any(kinds) else "One of the runs does not say"
-        where = (
-            "device_kind in a run.json beside their dumps"
-            if comparison.is_in_memory
-            else ("bufferhouse runs set RUN device_kind=…")
-        )
+        beside = "device_kind in a run.json beside their dumps"
+        where = beside if comparison.is_in_memory else "bufferhouse runs set RUN device_kind=…"
         return [
             f"{unknown} what device it was compiled for, and the dumps contradict each other: "
             f"{'; '.join(comparison.device_facts)}. They may be of two kinds of device; "
