@@ -62,13 +62,15 @@ def tell_rejects(conf: Config, by_source: Mapping[str, Summary]) -> None:
     """Emit an event for each source of a pass that refused more than `thresholds.rejects`."""
     threshold = conf["thresholds"]["rejects"]
     for name, one in by_source.items():
-        refused = [*one.reject_lines, *one.unreadable]
+        refused = [*one.reject_lines, *one.unreadable, *one.unplaced]
         if threshold is not None and len(refused) > threshold:
             parts = [f"{one.rejected + one.left_out} of {counted(one.seen, 'dump')}"]
             if one.refused_messages:
                 parts.append(f"{counted(one.refused_messages, 'message')} of logs")
             if others := len(one.unreadable) - one.left_out:  # links, folders, logs
                 parts.append(counted(others, "other path"))
+            if one.unplaced:
+                parts.append(f"{counted(len(one.unplaced), 'log')} of no known run")
             message = f"source {name}: {', '.join(parts)} refused, more than {threshold}"
             facts = {"source": name, "rejected": len(refused), "seen": one.seen, "threshold": threshold}
             _emit(REJECTS, name, message, **facts, rejects=refused[:_SHOWN])

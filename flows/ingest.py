@@ -161,7 +161,7 @@ def _final_state(summary: Summary, failing_share: float, by_source: Mapping[str,
     for name, one in by_source.items():
         if one.endings is not None:
             return Failed(message=f"{name}: {lines(one)[0]}")
-    # Logs are left out: one that cannot be read or matched would make each pass fail that finds nothing new.
+    # Logs are left out: one that cannot be read would make each pass fail that finds nothing new.
     refused = summary.rejected + len(summary.unreadable) - summary.unreadable_logs
     # Dumps that were seen before, loaded or refused, were judged then. A single refusal among the new dumps is judged
     # with the known dumps: it alone would be a share of 100 %.
@@ -173,11 +173,10 @@ def _final_state(summary: Summary, failing_share: float, by_source: Mapping[str,
         said = f"{summary.rejected} of {counted(summary.seen, 'dump')} refused"
         if summary.refused_messages:
             said += f", {counted(summary.refused_messages, 'message')} of logs refused"
-        return Completed(
-            name="Completed with rejects",
-            message=f"{said}, {len(summary.unreadable)} not readable",
-            data=summary.told(),
-        )
+        said += f", {len(summary.unreadable)} not readable"
+        if summary.unplaced:
+            said += f", {counted(len(summary.unplaced), 'log')} of no known run"
+        return Completed(name="Completed with rejects", message=said, data=summary.told())
     others = f", {len(summary.waiting)} waiting" if summary.waiting else ""
     others += f", {counted(len(summary.archives), 'file')} not opened" if summary.archives else ""
     return Completed(message=f"{summary.new} new, {summary.known} known{others}", data=summary.told())

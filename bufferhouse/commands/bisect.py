@@ -152,7 +152,7 @@ def _load(path: Any, wait: float, folder: Path, run_name: str) -> None:
     (summary,) = ingest([Source.named([str(folder)], run_name=run_name)], writing(path, wait=wait)).values()
     if summary.error is not None:
         raise summary.error
-    for line in [*summary.reject_lines, *summary.unreadable]:
+    for line in [*summary.reject_lines, *summary.unreadable, *summary.unplaced]:
         say(f"bufferhouse: {printable(line)}")
 
 

@@ -29,7 +29,8 @@ def in_memory(
         (summary,) = ingest([Source.named(sources, with_logs=with_logs)], nullcontext(warehouse)).values()
         if summary.error is not None:
             raise summary.error
-        refused = [*summary.reject_lines, *summary.unreadable, *summary.head_faults, *summary.log_notes]
+        refused = [*summary.reject_lines, *summary.unreadable, *summary.unplaced]
+        refused += [*summary.head_faults, *summary.log_notes]
         if unread is not None:
             unread += summary.unreadable
         for line in [*refused, *summary.orphan_lines(), *summary.archive_lines()]:

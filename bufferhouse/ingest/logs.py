@@ -46,12 +46,14 @@ class Read:
 @dataclass(slots=True)
 class LoadedLogs:
     """What loads of logs did: logs read, new messages about memory, rejects as lines, what could not be read, what
-    waits for its run, rows by table; `notes` are about warnings that were left out."""
+    waits for its run, rows by table; `unplaced` are logs whose run no dump tells, with what to do, and `notes` are
+    about warnings that were left out."""
 
     log_count: int = 0
     message_count: int = 0
     rejects: list[str] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
+    unplaced: list[str] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     rows: Counter[str] = field(default_factory=Counter)
@@ -95,7 +97,7 @@ def load_logs(warehouse: Warehouse, logs: Sequence[Log], runs: Collection[str] =
                 done.waiting.append(f"{log.entry.path}: {error}")
             continue
         except UsageError as error:
-            done.unreadable.append(f"{log.entry.path}: {error}")
+            done.unplaced.append(f"{log.entry.path}: {error}")
             continue
         batch.append(found)
         message_count = sum(len(messages) for one in batch for messages in one.messages.values())
@@ -184,11 +186,13 @@ def _place(warehouse: Warehouse, found: Read, candidates: Sequence[Record], runs
     if (len(names) == 1 and not is_of_others) or (names and not messages and not found.refused):
         found.messages[names[0]] = messages
         return []
-    unplaced = []
+    unplaced, several = [], 0
     near = [one for one in candidates if one["run_name"] in names]
     for message in messages:
         is_joined = near and message.dialect != DONATION
-        dump = join(warehouse.con, message, near, has_others=is_of_others).dump if is_joined else None
+        joined = join(warehouse.con, message, near, has_others=is_of_others) if is_joined else None
+        dump = joined and joined.dump
+        several = max(several, len(joined.several) if joined else 0)
         (unplaced if dump is None else found.messages.setdefault(dump["run_name"], [])).append(message)
     if found.messages:  # a log that tells of one run is of that run, with all that it says
         next(iter(found.messages.values())).extend(unplaced)
@@ -198,10 +202,20 @@ def _place(warehouse: Warehouse, found: Read, candidates: Sequence[Record], runs
         return [f"{found.log.entry.path}: {counted(len(unplaced), 'warning')} about donations that JAX could not use, "
                 f"from one of {counted(len(names), 'run')}; name the run with --run"]  # fmt: skip
     elif unplaced or found.refused:
-        said = counted(len(unplaced), "message")
+        said = (
+            counted(len(unplaced), "message") if unplaced else f"{counted(len(found.refused), 'line')} not understood"
+        )
         if not names:
             raise UsageError(f"{said}, but there are no dumps near it; put the log beside the dumps of its run")
-        raise UsageError(f"{said}, but none of {counted(len(names), 'run')} near it fits; name the run with --run")
+        of_runs = f"{counted(len(names), 'run')} near it"
+        if several:
+            raise UsageError(
+                f"{said}, and {several:,} dumps of {of_runs} fit as well; put it into the folder of its run"
+            )
+        raise UsageError(
+            f"{said}, but none of {of_runs} fits; ingest it with the dumps of its program, or put it into the folder "
+            "of the run that you know it is of"
+        )
     return []
 
 

@@ -15,7 +15,16 @@ from bufferhouse.sources.discover import Discovery
 from bufferhouse.warehouse.load import Loaded
 
 _NAMED_KNOWN_REJECTS = 3
-_ONLY_IF_ANY = ("other_facts", "other_endings", "twins", "unread_keys", "ahead", "orphans", "allocations_alone")
+_ONLY_IF_ANY = (
+    "other_facts",
+    "other_endings",
+    "twins",
+    "unread_keys",
+    "ahead",
+    "orphans",
+    "allocations_alone",
+    "unplaced",
+)
 
 
 @dataclass(slots=True)
@@ -42,8 +51,9 @@ class Summary:
     `allocations_alone` are the files of new dumps that have neither values nor live ranges, and so no peak. `endings`
     counts files by their ending if no dump was found; else it is None. `logs` were read; they have new `messages` about
     programs that did not fit, and `refused_messages`, which do not count as rejected dumps. `unreadable_logs` counts
-    the logs among `unreadable`; `log_notes` say what was left out of logs. `reparsed` dumps of the warehouse were
-    parsed again; None if that was not requested.
+    the logs among `unreadable`; `unplaced` are logs that were read and whose run no dump tells: the next pass
+    reads them again; `log_notes` say what was left out of logs. `reparsed` dumps of the warehouse
+    were parsed again; None if that was not requested.
     """
 
     seen: int = 0
@@ -87,6 +97,7 @@ class Summary:
     messages: int = 0
     refused_messages: int = 0
     unreadable_logs: int = 0
+    unplaced: list[str] = field(default_factory=list)
     reparsed: int | None = None
 
     def note_nothing(self, discovery: Discovery) -> None:
@@ -136,6 +147,7 @@ class Summary:
         self.reject_lines += loaded.rejects
         self.unreadable += loaded.unreadable
         self.unreadable_logs += len(loaded.unreadable)
+        self.unplaced += loaded.unplaced
         self.waiting += loaded.waiting
         self.log_notes += loaded.notes
         self.rows.update(loaded.rows)
@@ -163,8 +175,9 @@ class Summary:
 
     @property
     def exit_code(self) -> int:
-        """1 when something was refused or could not be read, or no dump was found, else 0."""
-        return 1 if self.rejected or self.refused_messages or self.unreadable or self.endings is not None else 0
+        """1 when something was refused, could not be read or is of no known run, or no dump was found, else 0."""
+        is_left_out = self.rejected or self.refused_messages or self.unreadable or self.unplaced
+        return 1 if is_left_out or self.endings is not None else 0
 
     def orphan_lines(self) -> list[str]:
         """Return the line about files of dumps that are not there, as nothing else says that programs are missing."""

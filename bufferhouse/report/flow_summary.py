@@ -25,6 +25,7 @@ def pass_summary(
         "rejected": total.rejected,
         "rejected before": total.known_rejected,
         "unreadable": len(total.unreadable),
+        "logs of no known run": len(total.unplaced),
         "waiting": len(total.waiting),
         "late": total.late,
         "left out, as retention removed their runs": sum(total.pruned.values()),
@@ -44,6 +45,7 @@ def pass_summary(
         parts.append("Sources:\n\n" + formatted(columns, cells, "markdown"))
     parts += bullets("Failed sources", [f"{name}: {p.fault}" for name, p in by_source.items() if p.fault])
     parts += bullets("Refused", [*total.reject_lines, *total.unreadable])
+    parts += bullets("Logs of no known run", total.unplaced)
     parts += bullets("Waiting", total.waiting)
     parts += bullets("Not opened", total.archive_lines())
     return "\n\n".join(parts)

@@ -39,7 +39,8 @@ def _lines(summary: Summary, plan: bool) -> list[str]:
         rejected.append(f"… and {others}; see: bufferhouse rejects")
     if summary.known_rejected:
         rejected.append(_known_rejects(summary))
-    return [*again, *_done(summary, plan), *rejected, *unreadable, *orphans, *_warnings(summary)]
+    unplaced = [f"log of no known run: {line}" for line in summary.unplaced]
+    return [*again, *_done(summary, plan), *rejected, *unreadable, *unplaced, *orphans, *_warnings(summary)]
 
 
 def _done(summary: Summary, plan: bool) -> Iterator[str]:
@@ -77,6 +78,7 @@ def _seen(summary: Summary, plan: bool) -> str:
         + (f", {summary.left_out:,} unreadable" if summary.left_out else "")
         + (f", {summary.waiting_dumps:,} waiting" if summary.waiting_dumps else "")
         + (f"; {counted(others, 'other path')} unreadable" if others else "")
+        + (f"; {counted(len(summary.unplaced), 'log')} of no known run" if summary.unplaced else "")
         + (f"; {counted(summary.ignored, 'other file')} ignored" if summary.ignored else "")
     )
 

@@ -315,9 +315,10 @@ def test_logs_that_are_refused_are_no_dumps(prefect_server, tmp_path):
         (source / name).write_bytes(stray)
     call = {"sources": [str(source)], "warehouse": str(tmp_path / "warehouse.duckdb"), "return_state": True}
     first, second = ingest(**call), ingest(**call)
-    expected = "0 of 2 dumps refused, 1 message of logs refused, 2 not readable"
+    expected = "0 of 2 dumps refused, 1 message of logs refused, 0 not readable, 2 logs of no known run"
     assert ("Completed with rejects", expected) == (first.name, first.message)
-    assert ("Completed with rejects", "0 of 2 dumps refused, 2 not readable") == (second.name, second.message)
+    expected = "0 of 2 dumps refused, 0 not readable, 2 logs of no known run"
+    assert ("Completed with rejects", expected) == (second.name, second.message)
 
 
 def test_a_missing_source_fails_at_once(prefect_server, tmp_path):

@@ -175,14 +175,16 @@ def test_a_log_that_is_damaged_or_of_no_run_is_named(tmp_path, warehouse):
     (source / "other.log").write_bytes(log("libtpu-0.0.8/abort_rnn_t1").read_bytes())
     (source / "both.log").write_bytes(log(XENT).read_bytes())
     first = load(source, warehouse)
-    damaged, hidden, stray, plain = sorted(
-        first["unreadable"], key=lambda line: line.partition(": ")[0].rpartition("/")[2]
-    )
+    damaged, hidden, plain = sorted(first["unreadable"], key=lambda line: line.partition(": ")[0].rpartition("/")[2])
     assert "cut.log.gz: expected compressed data that is whole, found Compressed file ended before" in damaged
     assert hidden.endswith("hidden.log: expected a log as text, found: gzip data; name it ….gz")
     assert plain.endswith("plain.log.gz: text that is not compressed; name it without .gz")
-    assert "other.log: 2 messages, but none of 2 runs near it fits" in stray
+    [stray] = first["unplaced"]
+    assert "other.log: 2 messages, but none of 2 runs near it fits; ingest it with the dumps of its program" in stray
     assert (1, 2, 2) == (first["code"], first["new"], first["logs"])
+    told = call("ingest", source, "--warehouse", warehouse).out
+    assert "1 log of no known run" in told
+    assert f"\nlog of no known run: {stray}\n" in told
     sql = "SELECT run_name FROM marts.oom_v1 WHERE log_path = '../both.log' AND is_failure"
     assert [("day.dump",)] == rows(warehouse, sql)  # the only dump with such bytes
 
@@ -360,3 +362,23 @@ def test_the_number_of_refused_lines_that_is_kept_is_bounded(tmp_path, warehouse
     (source / "night.dump" / "stderr.txt").write_text(lines)
     assert 101 == load(source, warehouse)["refused_messages"]
     assert [("400 more such lines",)] == rows(warehouse, "SELECT found[:19] FROM raw.rejects WHERE found LIKE '%more%'")
+
+
+def test_a_log_that_fits_dumps_of_several_runs_is_read_well(tmp_path, warehouse):
+    """What is missing is its run, not a reader: it is no unreadable path, and the way out is the folder of its run."""
+    source = tmp_path / "source"
+    for name in ("night", "day"):
+        folder = run_of(source / name, KV) / "night.dump"
+        (folder / "stderr.txt").unlink()
+        folder.rename(source / name / f"{name}.dump")
+    for file in (source / "day").rglob("*-buffer-assignment.txt"):
+        file.write_text(file.read_text() + "\n")  # another content
+    (source / "far.log").write_bytes(log(KV).read_bytes())
+    found = load(source, warehouse)
+    [line] = found["unplaced"]
+    assert (1, []) == (found["code"], found["unreadable"])
+    assert "far.log: 2 messages, and 2 dumps of 2 runs near it fit as well; put it into the folder of its run" in line
+    (source / "far.log").rename(source / "night" / "night.dump" / "far.log")
+    for messages_count in (2, 0):
+        found = load(source, warehouse)
+        assert (0, None, messages_count) == (found["code"], found.get("unplaced"), found.get("messages", 0))
