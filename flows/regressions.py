@@ -254,6 +254,7 @@ class Left(NamedTuple):
     refused: Mapping[str, int]  # refused dumps of each compared run that has some
     copies: Sequence[Comparison]  # of one run under two names
     unknown_count: int  # programs without known bytes
+    cut_count: int  # programs whose dumps may have been cut short
 
 
 def _left(found: Found) -> Left:
@@ -265,6 +266,7 @@ def _left(found: Found) -> Left:
         {side["run_name"]: side["refused_dump_count"] for side in sides if side["refused_dump_count"]},
         [one for one in comparisons if _is_copy(one)],
         sum(_programs(one, (row for row in one.rows if row.is_unknown)) for one in comparisons),
+        sum(_programs(one, (row for row in verdict.maybe_cut if not row.is_unknown)) for one, verdict in found),
     )
 
 
@@ -280,6 +282,7 @@ def _counts(found: Found, chosen: Chosen, left: Left, stale: Sized) -> dict[str,
         "comparisons": len(found),
         "programs compared": sum(_programs(one, _compared(one, verdict)) for one, verdict in found),
         "not compared, without known bytes": left.unknown_count,
+        "not judged, maybe cut short": left.cut_count,
         "gone since the run before": len(left.gone),
         "dumps refused in these runs": sum(left.refused.values()),
         "newer runs, all dumps refused": len(chosen.refused),
@@ -303,6 +306,9 @@ def _said(found: Found, chosen: Chosen, left: Left, regression_count: int) -> It
         yield f"nothing could be compared: {', '.join(map(title, empty))}"
     if left.unknown_count:
         yield f"not compared, without known bytes: {counted(left.unknown_count, 'program')}"
+    if left.cut_count:
+        said = counted(left.cut_count, "program")
+        yield f"not judged, as their dumps have allocations alone and may be cut short: {said}"
     if left.copies:
         yield f"one run under two names, and not compared with one before: {', '.join(map(title, left.copies))}"
     if left.gone:
@@ -329,7 +335,8 @@ def _has_changed(comparison: Comparison) -> bool:
 
 
 def _compared(comparison: Comparison, verdict: Verdict) -> Iterable[Compared]:
-    return (row for row in comparison.rows if row.delta_bytes is not None and row not in verdict.ignored)
+    left_out = (*verdict.ignored, *verdict.maybe_cut)
+    return (row for row in comparison.rows if row.delta_bytes is not None and row not in left_out)
 
 
 def _tell(comparison: Comparison, verdict: Verdict, limit: str) -> None:

@@ -394,6 +394,25 @@ def test_dumps_without_live_ranges_are_counted(prefect_server, fleet, tmp_path):
     assert "1" == figures(artifacts(state)["regressions-summary"])["not compared, without known bytes"]
 
 
+def test_a_dump_that_may_be_cut_short_is_told(prefect_server, tmp_path, told):
+    """It seems to have shrunk: whether its program grew nobody knows."""
+    path, nights = tmp_path / "warehouse.duckdb", []
+    for day in (1, 2):
+        _, other = write_dumps(tmp_path / f"n{day}", [1, 2], lambda number, day=day: small_dump(number * day))
+        text = other.read_text()
+        other.with_name(other.name.replace("jit_f", "jit_g")).write_text(
+            text if day == 1 else text.partition("\n\nTotal bytes used")[0] + "\n"
+        )
+        other.unlink()
+        nights.append(night(tmp_path / f"n{day}", day))
+    assert 0 == run_ingest(nights, path).exit_code
+    state = flows.regressions.regressions(warehouse=str(path), limit="16MiB", return_state=True)
+    why = "not judged, as their dumps have allocations alone and may be cut short: 1 program"
+    assert ("COMPLETED", f"0 regressions in 1 comparison; {why}", []) == (state.type.value, state.message, told)
+    said = figures(artifacts(state)["regressions-summary"])
+    assert ("1", "1") == (said["programs compared"], said["not judged, maybe cut short"])
+
+
 def test_programs_without_known_bytes_are_told_beside_others(prefect_server, tmp_path, told):
     """Of one of two programs nobody knows whether it grew: no regression is not all that there is to say."""
     path, nights = tmp_path / "warehouse.duckdb", []
