@@ -112,7 +112,12 @@ def alone(address: LakeAddress, what: str) -> Iterator[bool]:
     with closing(session):
         with answering():
             (is_alone,) = session.execute("SELECT pg_try_advisory_lock(%s)", [key_of("bufferhouse", what)]).fetchone()
-        yield is_alone
+        try:
+            yield is_alone
+        finally:
+            # PostgreSQL ends a closed session a moment later, and whoever asks next would be refused until then.
+            with suppress(psycopg_module().Error):
+                session.execute("SELECT pg_advisory_unlock_all()")
 
 
 @contextmanager
