@@ -137,7 +137,7 @@ def _of_log(log: str, candidates: Sequence[Record], fitting: Collection[int]) ->
                 alike.setdefault((len(stem), folder), []).append(one)
     for found, why in (
         (inside, "this one is of the run {}, in whose folder the log lies"),
-        (alike, "this one is in the folder {}, after which the log is called"),
+        (alike, "this one is in the folder {}, which the log is named after"),
     ):
         if not found:
             continue
