@@ -209,7 +209,7 @@ def test_dumps_that_fit_as_well_have_a_message():
 
 
 def test_of_dumps_that_fit_as_well_the_one_of_the_log_is_taken(tmp_path: Path):
-    """The one in whose run the log lies, or in the folder after which it is called; else all are named with theirs."""
+    """The one in whose run the log lies, or in the folder that it is named after; else all are named with theirs."""
     said = (
         "RESOURCE_EXHAUSTED: E1000: CompileTimeHbmOom: Ran out of memory on HBM, the total memory required for HLO"
         " temporaries (17.60G) exceeds available HBM (15.75G). HLO module: jit_two_tables.\n"
@@ -221,8 +221,8 @@ def test_of_dumps_that_fit_as_well_the_one_of_the_log_is_taken(tmp_path: Path):
         (jobs / f"{folder}.dump").mkdir(parents=True)
         shutil.copy(file, jobs / f"{folder}.dump" / files[0].name)
     logs = {
-        jobs / "small.stderr.txt": "small.dump, after which",
-        jobs / "small.big.log": "small.big.dump, after which",
+        jobs / "small.stderr.txt": "small.dump, which the log is named after",
+        jobs / "small.big.log": "small.big.dump, which the log is named after",
         jobs / "small.big.dump" / "train.log": "small.big.dump, in whose folder",
         jobs / "all.log": None,
         tmp_path / "small.log": None,
