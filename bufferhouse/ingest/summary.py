@@ -51,9 +51,9 @@ class Summary:
     `allocations_alone` are the files of new dumps that have neither values nor live ranges, and so no peak. `endings`
     counts files by their ending if no dump was found; else it is None. `logs` were read; they have new `messages` about
     programs that did not fit, and `refused_messages`, which do not count as rejected dumps. `unreadable_logs` counts
-    the logs among `unreadable`; `unplaced` are logs that were read and whose run no dump tells: the next pass reads them
-    again. `log_notes` say what was left out of logs. `reparsed` dumps of the warehouse were parsed again; None if that
-    was not requested.
+    the logs among `unreadable`; `unplaced` are logs that were read and whose run no dump tells: the next pass reads
+    them again. `log_notes` say what was left out of logs. `reparsed` dumps of the warehouse were parsed again; None if
+    that was not requested.
     """
 
     seen: int = 0
