@@ -13,6 +13,7 @@ from bufferhouse.messages.message import ROUNDED_TO, Message
 from bufferhouse.messages.rows import ROLE
 from bufferhouse.messages.rules import SUMS, Parts, is_explained, may_be_of, reproduce
 from bufferhouse.query.statements import Record, ask
+from bufferhouse.sources.logs import stem_of
 
 
 class Joined(NamedTuple):
@@ -104,7 +105,7 @@ def join(
     if len(fitting) == 1:
         return Joined(fitting[0], parts_of(fitting[0]))
     ids = {one["dump_id"] for one in fitting}
-    near = [_of_log(name, candidates, ids) for name in (message.log, *message.other_logs)]
+    near = [_of_log(one, candidates, ids) for one in (message.log, *message.other_logs)]
     told = {one["dump_id"]: (one, why) for one, why in filter(None, near)}
     if len(told) == 1:
         [(dump, why)] = told.values()
@@ -133,7 +134,7 @@ def _of_log(log: str, candidates: Sequence[Record], fitting: Collection[int]) ->
             inside.setdefault((depth, one["run_name"]), []).append(one)
         if len(parts) > len(folders) + 1 and parts[: len(folders)] == folders:
             folder = parts[len(folders)]
-            if stem := next((stem for stem in (folder, folder.rpartition(".")[0]) if name.startswith(f"{stem}.")), ""):
+            if stem := stem_of(name, folder):
                 alike.setdefault((len(stem), folder), []).append(one)
     for found, why in (
         (inside, "this one is of the run {}, in whose folder the log lies"),

@@ -68,16 +68,19 @@ def _near(path: str, roots: Mapping[str, str]) -> list[str]:
         return [max(around, key=lambda name: len(roots[name]))]
     folder, _, file = path.rpartition("/")
     beside = [name for name, root in roots.items() if root.rpartition("/")[0] == folder]
-    alike = [(len(stem), name) for name in beside for stem in _stems(roots[name]) if file.startswith(f"{stem}.")]
+    alike = [(len(stem), name) for name in beside if (stem := stem_of(file, last_name(roots[name])))]
     if alike:
         return [max(alike)[1]]
     return [name for name, root in roots.items() if _is_below(root, folder)] or list(roots)
 
 
-def _stems(root: str) -> tuple[str, str]:
-    """Return the names of a run's directory that a log beside it may begin with: `name.dump` and `name`."""
-    name = last_name(root)
-    return name, name.rpartition(".")[0] or name
+def stem_of(file: str, directory: str) -> str:
+    """Return what a log is named after, of the name of a directory beside it; empty where it is not named after it.
+
+    Of `name.dump` that is `name.dump` or `name`.
+    """
+    stems = directory, directory.rpartition(".")[0]
+    return next((stem for stem in stems if stem and file.startswith(f"{stem}.")), "")
 
 
 def _is_below(path: str, folder: str) -> bool:
