@@ -14,7 +14,7 @@ from bufferhouse.sources.directory import split_at_archive
 from bufferhouse.sources.discover import Discovery
 from bufferhouse.warehouse.load import Loaded
 
-_NAMED_KNOWN_REJECTS = 3
+NAMED_KNOWN_REJECTS = 3
 _ONLY_IF_ANY = (
     "other_facts",
     "other_endings",
@@ -137,7 +137,7 @@ class Summary:
     def add_known_rejects(self, files: Sequence[str]) -> None:
         """Count files that were refused before; the first few are named."""
         self.known_rejected += len(files)
-        self.known_reject_files += files[: max(_NAMED_KNOWN_REJECTS - len(self.known_reject_files), 0)]
+        self.known_reject_files += files[: max(NAMED_KNOWN_REJECTS - len(self.known_reject_files), 0)]
 
     def add_logs(self, loaded: LoadedLogs) -> None:
         """Add the figures of logs."""

@@ -4,14 +4,13 @@ from collections.abc import Collection, Iterator, Mapping
 
 from bufferhouse.dump.identity import SUFFIXES
 from bufferhouse.errors import counted, did_you_mean
-from bufferhouse.ingest.summary import Summary
+from bufferhouse.ingest.summary import NAMED_KNOWN_REJECTS, Summary
 from bufferhouse.redaction import shell_word
 from bufferhouse.report.text.figures import human_bytes, printable
 from bufferhouse.sources.run import KEYS
 from bufferhouse.warehouse.observations import INCOMPLETE, UNREADABLE
 
 _SHOWN_REJECTS = 20
-_SHOWN_KNOWN_REJECTS = 3
 _SHOWN_ENDINGS = 6
 _SHOWN_KEYS = 4
 _NOT_LOADED = ("observations", "rejects", "further_positions")  # the last are among the positions
@@ -84,7 +83,7 @@ def _seen(summary: Summary, plan: bool) -> str:
 
 
 def _known_rejects(summary: Summary) -> str:
-    files = summary.known_reject_files[:_SHOWN_KNOWN_REJECTS]
+    files = summary.known_reject_files[:NAMED_KNOWN_REJECTS]  # each source names as many
     others = summary.known_rejected - len(files)
     more = f" and {others:,} more" if others else ""
     return f"rejected before: {', '.join(map(printable, files))}{more}; for the reasons: bufferhouse rejects"

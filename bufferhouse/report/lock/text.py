@@ -326,10 +326,10 @@ class _Check:
                 f"{said(lost)} of parameters are not donated any more: outputs that were placed on them have "
                 "memory of their own."
             )
-        if row.main_cause and row.causes[0].cause != row.main_cause[0]:
-            main = cause_with_bytes(*row.main_cause, exact=self.exact)
+        if (main := row.main_cause) and row.causes[0].cause != main[0]:
             lines.append(
-                f"Main cause: {main}. What comes to the peak and what leaves it are set off against each other."
+                f"Main cause: {cause_with_bytes(*main, exact=self.exact)}. What comes to the peak and what leaves it "
+                "are set off against each other."
             )
         causes = [_cause(moved, self.links) for moved in row.causes]
         if (left := len(causes) - _SHOWN_CAUSES) > 0:
