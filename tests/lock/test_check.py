@@ -59,10 +59,16 @@ def test_a_check_and_a_comparison_name_one_main_cause(tmp_path: Path, example_wa
     assert said[0] == said[1]
 
 
+def lock_with(sites: list[Site]) -> Lock:
+    """Return a lock of one program whose peak has just these sites."""
+    [entry] = [one for one in lock_of("jaxlib-0.9.0").entries.values() if one.function == "jit_fft"]
+    size = sum(site.owned_bytes for site in sites)
+    space = replace(*entry.spaces, reserved_bytes=30_000, occupied_peak_bytes=size, sites=sites)
+    return Lock.of([replace(entry, spaces=[space])])
+
+
 def test_a_renamed_operation_is_no_cause():
     """A release that calls an operation otherwise, or indexes with u32 where it took s32, moves no byte at the peak."""
-    [entry] = [one for one in lock_of("jaxlib-0.9.0").entries.values() if one.function == "jit_fft"]
-    [space] = entry.spaces
     before = [
         Site(8000, "temp", 2, "copy s32[1000]"),
         Site(8000, "temp", 2, "s32[1000]", "jit(f)/vmap()/while/select_n", "train.py:65"),
@@ -75,12 +81,7 @@ def test_a_renamed_operation_is_no_cause():
         Site(4000, "output", 1, "f32[1000,1]", "jit(f)/vmap(scan_impl)/while/dynamic_slice", "train.py:69"),
         Site(2000, "temp", 1, "bf16[1000]", "jit(f)/scan_impl/mul"),
     ]
-    sides = []
-    for sites in (before, after):
-        size = sum(site.owned_bytes for site in sites)
-        whole = replace(space, reserved_bytes=30_000, occupied_peak_bytes=size, sites=sites)
-        sides.append(Lock.of([replace(entry, spaces=[whole])]))
-    [row] = hold(*sides, metric="occupied").rows
+    [row] = hold(*map(lock_with, (before, after)), metric="occupied").rows
     assert [(LOGICAL_SIZE, -2000)] == [cause[:2] for cause in row.causes]
 
 
@@ -93,16 +94,9 @@ def test_a_main_cause_that_is_not_the_largest_is_told(tmp_path: Path):
 
 def test_other_values_under_another_name_are_no_rename():
     """Equal bytes alone prove nothing, nor does one shape of several; then values come and go."""
-    [entry] = [one for one in lock_of("jaxlib-0.9.0").entries.values() if one.function == "jit_fft"]
-    [space] = entry.spaces
     before = [Site(4000, "temp", 1, "f32[1000]", "jit(f)/mul"), Site(900, "temp", 2, "f32[150]", "jit(f)/exp")]
     after = [Site(4000, "temp", 1, "f32[10,100]", "jit(f)/dot"), Site(700, "temp", 2, "f32[150]", "jit(f)/log")]
-    sides = []
-    for sites in (before, after):
-        size = sum(site.owned_bytes for site in sites)
-        whole = replace(space, reserved_bytes=5000, occupied_peak_bytes=size, sites=sites)
-        sides.append(Lock.of([replace(entry, spaces=[whole])]))
-    [row] = hold(*sides, metric="occupied").rows
+    [row] = hold(*map(lock_with, (before, after)), metric="occupied").rows
     assert {(FREED_BEFORE, -4000), (LIVES_TO_PEAK, 4000), (FREED_BEFORE, -900), (LIVES_TO_PEAK, 700)} == {
         cause[:2] for cause in row.causes
     }
