@@ -122,7 +122,8 @@ def ingest(
     else:
         from bufferhouse.report.summary import lines
 
-        way_out = ["If a source may have no dump, say --allow-empty"] if summary.found_nothing else []
+        is_empty = summary.found_nothing and not summary.named_logs
+        way_out = ["If a source may have no dump, say --allow-empty"] if is_empty else []
         print("\n".join([*lines(summary, plan=plan), *way_out]))
     raise typer.Exit(summary.exit_code)
 

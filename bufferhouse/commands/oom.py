@@ -20,7 +20,7 @@ from bufferhouse.commands.options import (
     warehouse_path,
 )
 from bufferhouse.commands.report import HtmlOption, deliver
-from bufferhouse.errors import UsageError
+from bufferhouse.errors import UsageError, counted
 
 
 @guarded
@@ -28,8 +28,8 @@ def oom(
     sources: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Logs, also compressed, and directories, archives or s3:// URLs of dumps and logs; - reads standard "
-            "input. Or a run of the warehouse."
+            help="Logs, also compressed, and directories, archives or s3:// URLs of dumps; the logs in them are read "
+            "if no log is named. - reads standard input. Or a run of the warehouse."
         ),
     ] = None,
     run: Annotated[str | None, typer.Option(help="Look for the dumps in this run of the warehouse.")] = None,
@@ -55,7 +55,7 @@ def oom(
     if html is not None:
         check_page_path(html)
     asked = run
-    logs, held, run = _parted(sources or [], run, warehouse)
+    logs, beside, held, run = _parted(sources or [], run, warehouse)
     if asked is not None and held:
         raise UsageError("expected directories of dumps or a run of the warehouse, not both")
     if run is not None and held:
@@ -67,6 +67,8 @@ def oom(
             "bufferhouse: no log was named, and no file there has the name of a log: *.log, *.out, *.err, stderr.txt "
             "and so on"
         )
+    if beside:
+        say(f"bufferhouse: {counted(len(beside), 'other log')} there not read, as a log is named")
     messages, refused = _read(logs, is_alone=len(logs) == 1 and not held and run is None)
     findings, candidates, silent = [], [], []
     unread: list[str] = []
@@ -84,9 +86,9 @@ def oom(
                 unread += join.unread(con, named and named.run_name)
             findings = explain(con, messages, candidates, has_unread=bool(unread), is_told=con is None)
             silent = without_message(findings, candidates)
-            if silent and run is not None and logs:  # the run has other failures, which its own logs tell
-                own = explain(con, rows.stored(con, named.run_id), candidates)
-                silent = without_message([*findings, *own], candidates)
+            if silent and logs and (run is not None or beside):  # other programs failed, as their own logs tell
+                others = _read(beside, is_alone=False)[0] if run is None else rows.stored(con, named.run_id)
+                silent = without_message([*findings, *explain(con, others, candidates)], candidates)
     found = Explanation(findings, refused, silent, unread)
 
     def page() -> str:
@@ -103,30 +105,42 @@ Logs = list[Any]
 """Names of logs, and entries of trees that are logs."""
 
 
-def _parted(sources: list[str], run: str | None, warehouse: Any) -> tuple[Logs, list[str], str | None]:
-    """Return the logs, the places of dumps and the run among what was named; logs beside dumps are taken along."""
+def _parted(sources: list[str], run: str | None, warehouse: Any) -> tuple[Logs, Logs, list[str], str | None]:
+    """Return the logs to read, those that are not named beside them, the places of dumps and the run.
+
+    The logs that lie in a place of dumps are read where no log is named: else the failures of all its other programs
+    would be told with the one that is asked about.
+    """
     from bufferhouse.sources.directory import archive_ending
     from bufferhouse.sources.discover import logs_in
 
     if not sources and run is None:
         raise UsageError("expected logs, directories of dumps, or a run of the warehouse")
-    logs: Logs = []
+    named: Logs = []
+    found: Logs = []
     held: list[str] = []
     for source in sources:
         if source == "-":
-            logs.append(source)
+            named.append(source)
         elif os.path.isdir(source) or "://" in source or (archive_ending(source) and os.path.exists(source)):
             inside, may_hold_dumps = logs_in(source)
-            logs += inside
+            (found if may_hold_dumps else named).extend(inside)
             held += [source] * may_hold_dumps
         elif os.path.isfile(source):
-            (held if "buffer-assignment" in os.path.basename(source) else logs).append(source)
+            (held if "buffer-assignment" in os.path.basename(source) else named).append(source)
         elif run is None and _has_warehouse(warehouse):
             run = source
         else:
             raise UsageError(f"{source}: no such file or directory")
-    named = {one if isinstance(one, str) else one.path: one for one in logs}
-    return list(named.values()), held, run
+    logs, others = _by_path(named), _by_path(found)
+    if not logs:
+        return [*others.values()], [], held, run
+    return [*logs.values()], [log for path, log in others.items() if path not in logs], held, run
+
+
+def _by_path(logs: Logs) -> dict[str, Any]:
+    paths = ((one if isinstance(one, str) else one.path, one) for one in logs)
+    return {path if path == "-" or "://" in path else os.path.abspath(path): one for path, one in paths}
 
 
 def _has_warehouse(warehouse: Any) -> bool:

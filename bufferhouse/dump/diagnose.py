@@ -32,6 +32,7 @@ _KINDS = {
     "Total bytes used": "a memory usage report; the dump is the file …-buffer-assignment.txt beside it",
     "Memory Space: ": "a memory usage report; the dump is the file …-buffer-assignment.txt beside it",
 }
+_LOG = re.compile(r"RESOURCE_EXHAUSTED|\b(?:[Rr]an o|O|o)ut of memory\b")  # of a program that did not fit
 _HEAD = 12  # a checksum, and the mark of DuckDB behind it
 
 
@@ -46,6 +47,9 @@ def not_a_dump(text: str, role: str) -> DumpError:
         return error_at(text, 0, expected, found=kind, role=role)
     if (markup := text[:4096].lstrip()).startswith("<"):
         return error_at(text, 0, expected, found=f"markup, {quoted(markup)}", role=role)
+    if _LOG.search(text):
+        kind = "a log; name it …log, as train.log, to have it read as one, or ask: bufferhouse oom LOG"
+        return error_at(text, 0, expected, found=kind, role=role)
     return refuse(text, 0, role, diagnose_lines.FIRST_LINE)
 
 

@@ -19,6 +19,7 @@ from bufferhouse.messages.join import dumps, join
 from bufferhouse.messages.message import DONATION, Message, Refused, read_messages
 from bufferhouse.messages.rows import ROLE, TABLES, Row, Unstorable, rows
 from bufferhouse.query.statements import Record
+from bufferhouse.redaction import printable
 from bufferhouse.sources.logs import WHOLE, Log, UntilDamage, opened
 from bufferhouse.tabulate.batch import Batch, ParsedBatch, Refusal
 from bufferhouse.version import __version__
@@ -205,12 +206,15 @@ def _place(warehouse: Warehouse, found: Read, candidates: Sequence[Record], runs
         said = (
             counted(len(unplaced), "message") if unplaced else f"{counted(len(found.refused), 'line')} not understood"
         )
+        if not names and found.log.places:
+            run = printable(next(iter(found.log.places)))
+            raise UsageError(f"{said}, but there is no run {run} in the warehouse; ingest its dumps first")
         if not names:
             raise UsageError(f"{said}, but there are no dumps near it; put the log beside the dumps of its run")
         of_runs = f"{counted(len(names), 'run')} near it"
         if several:
             raise UsageError(
-                f"{said}, and {several:,} dumps of {of_runs} fit as well; put it into the folder of its run"
+                f"{said}, and {several:,} dumps of {of_runs} fit equally well; put it into the folder of its run"
             )
         raise UsageError(
             f"{said}, but none of {of_runs} fits; ingest it with the dumps of its program, or put it into the folder "

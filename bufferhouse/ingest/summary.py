@@ -49,11 +49,11 @@ class Summary:
     `pruned` counts the dumps that a configured source still has of runs that retention removed; they are left out.
 
     `allocations_alone` are the files of new dumps that have neither values nor live ranges, and so no peak. `endings`
-    counts files by their ending if no dump was found; else it is None. `logs` were read; they have new `messages` about
-    programs that did not fit, and `refused_messages`, which do not count as rejected dumps. `unreadable_logs` counts
-    the logs among `unreadable`; `unplaced` are logs that were read and whose run no dump tells: the next pass reads
-    them again. `log_notes` say what was left out of logs. `reparsed` dumps of the warehouse were parsed again; None if
-    that was not requested.
+    counts files by their ending if no dump was found, and `named_logs` the logs among them, if files were named; else
+    it is None. `logs` were read; they have new `messages` about programs that did not fit, and `refused_messages`,
+    which do not count as rejected dumps. `unreadable_logs` counts the logs among `unreadable`; `unplaced` are logs that
+    were read and whose run no dump tells: the next pass reads them again. `log_notes` say what was left out of logs.
+    `reparsed` dumps of the warehouse were parsed again; None if that was not requested.
     """
 
     seen: int = 0
@@ -93,6 +93,7 @@ class Summary:
     twins: Counter[str] = field(default_factory=Counter)
     pruned: Counter[str] = field(default_factory=Counter)
     endings: dict[str, int] | None = None
+    named_logs: int = 0
     logs: int = 0
     messages: int = 0
     refused_messages: int = 0
@@ -105,6 +106,7 @@ class Summary:
         # Logs are read beside dumps alone: here they are files like others.
         logs = [ending_of(plain_name(log.entry.path)) for log in discovery.logs]
         parts = [ending_of(plain_name(path)) for path in discovery.orphans]
+        self.named_logs = len(logs) if discovery.has_named_files else 0
         self.ignored = discovery.ignored_count + len(logs)
         self.unreadable += discovery.refused
         self.endings = dict((discovery.endings + Counter([*logs, *parts])).most_common())

@@ -111,9 +111,11 @@ def join(
         [(dump, why)] = told.values()
         others = "another dump fits" if len(fitting) == 2 else f"{len(fitting) - 1} other dumps fit"
         return Joined(dump, parts_of(dump), chosen=f"{others} as well; {why}")
+    if all(near):  # each log that says it has a dump of its own
+        fitting = [dump for dump, _ in told.values()]
     names = _apart([one["source_uri"] for one in fitting])
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    said = f"{len(fitting)} dumps fit as well: {', '.join(names[:_MOST_NAMED])}{more}"
+    said = f"{len(fitting)} dumps fit equally well: {', '.join(names[:_MOST_NAMED])}{more}"
     return Joined(None, None, said, fitting)
 
 

@@ -145,6 +145,11 @@ def _nothing(summary: Summary) -> str:
     if summary.unreadable:  # dumps may be in it
         seen = f"seen: {', '.join(said)}; what else" if said else "what"
         return f"nothing loaded; {seen} is there cannot be read"
+    if summary.named_logs:
+        return (
+            f"no dump found, and nothing loaded; seen: {', '.join(said)}. Of a log alone name the run: ingest LOG --run"
+            " RUN; to explain what it says: bufferhouse oom LOG"
+        )
     return (
         f"no dump found, and nothing loaded; seen: {', '.join(said) or 'no file at all'}. XLA writes dumps, files "
         "named …-buffer-assignment.txt, when it compiles a program with XLA_FLAGS='--xla_dump_to=DIR "

@@ -377,7 +377,9 @@ def test_a_log_that_fits_dumps_of_several_runs_is_read_well(tmp_path, warehouse)
     found = load(source, warehouse)
     [line] = found["unplaced"]
     assert (1, []) == (found["code"], found["unreadable"])
-    assert "far.log: 2 messages, and 2 dumps of 2 runs near it fit as well; put it into the folder of its run" in line
+    assert (
+        "far.log: 2 messages, and 2 dumps of 2 runs near it fit equally well; put it into the folder of its run" in line
+    )
     (source / "far.log").rename(source / "night" / "night.dump" / "far.log")
     for messages_count in (2, 0):
         found = load(source, warehouse)

@@ -50,6 +50,28 @@ def test_a_log_without_dumps_is_a_file_that_was_seen(tmp_path):
     assert "no file at all" not in outcome.out
 
 
+def test_a_log_that_is_named_alone_needs_its_run(warehouse, tmp_path):
+    """`ingest LOG` says so, and what explains the log; of a run that is not there it says that its dumps come first."""
+    (tmp_path / "train.log").write_text("RESOURCE_EXHAUSTED: Out of memory allocating 4294967296 bytes.\n")
+    outcome = call("ingest", tmp_path / "train.log", "--warehouse", warehouse)
+    said = "Of a log alone name the run: ingest LOG --run RUN; to explain what it says: bufferhouse oom LOG\n"
+    assert (1, f"no dump found, and nothing loaded; seen: 1 .log. {said}") == (outcome.code, outcome.out)
+    outcome = call("ingest", tmp_path / "train.log", "--warehouse", warehouse, "--run", "new")
+    assert (1, True) == (outcome.code, "there is no run new in the warehouse; ingest its dumps first" in outcome.out)
+    write_dumps(tmp_path / "dumps", [1])
+    ingest(warehouse, tmp_path / "dumps", "--run", "new")
+    outcome = call("ingest", tmp_path / "train.log", "--warehouse", warehouse, "--run", "new")
+    assert (0, True) == (outcome.code, "1 log read: 1 new message about memory" in outcome.out)
+
+
+def test_a_log_that_is_not_called_one_is_known_by_what_it_says(warehouse, tmp_path):
+    """What is named is taken for a dump, and refused with the way out."""
+    (tmp_path / "train.txt").write_text("step 1\nRESOURCE_EXHAUSTED: Out of memory allocating 4294967296 bytes.\n")
+    outcome = call("ingest", tmp_path / "train.txt", "--warehouse", warehouse)
+    expected = "train.txt:1:1: expected 'BufferAssignment:', found a log; name it …log, as train.log, to have it read"
+    assert (1, True) == (outcome.code, expected in outcome.out)
+
+
 def test_who_means_an_empty_source_says_so(tmp_path):
     """With --allow-empty it is an ingest like any other."""
     (tmp_path / "empty").mkdir()

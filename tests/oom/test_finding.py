@@ -233,7 +233,7 @@ def test_of_dumps_that_fit_as_well_the_one_of_the_log_is_taken(tmp_path: Path):
             [finding] = explain(con, messages, dumps(con))
             if why is None:
                 several = f"small.big.dump/{files[0].name}, small.dump/{files[0].name}"
-                assert (None, f"2 dumps fit as well: {several}") == (finding.dump, finding.reason)
+                assert (None, f"2 dumps fit equally well: {several}") == (finding.dump, finding.reason)
                 continue
             assert f"/{why.partition(',')[0]}/" in finding.dump["source_uri"]
             assert (True, None, finding.chosen) == (why in finding.chosen, finding.reason, record(finding)["chosen"])
@@ -241,6 +241,13 @@ def test_of_dumps_that_fit_as_well_the_one_of_the_log_is_taken(tmp_path: Path):
         both = [one for log in list(logs)[:2] for one in read_messages(io.BytesIO(said.encode()), str(log))]
         [finding] = explain(con, both, dumps(con))
         assert (None, 2) == (finding.dump, len(finding.several))
+        assert "\ndump not known: 2 dumps fit equally well:" in oom_text(Explanation([finding]), "table")
+    # A third that fits as well is of no log that says so.
+    (jobs / "third").mkdir()
+    (jobs / "third" / files[0].name).write_bytes(files[0].read_bytes().replace(b"fusion", b"fused"))
+    with in_memory([str(jobs)], with_logs=False) as con:
+        [finding] = explain(con, both, dumps(con))
+        assert (3, 2) == (len(dumps(con)), len(finding.several))
 
 
 def test_of_several_dumps_the_one_is_taken_that_explains_the_message(con, held):
@@ -276,7 +283,7 @@ def test_a_dump_that_does_not_explain_a_message_is_not_taken(con, held):
          "none of the dumps there has an allocation of just 30028825089 bytes"),
         ("Out of memory while trying to allocate 27.96GiB.",
          "none of the dumps there has an allocation of just 27.96GiB"),
-        ("Out of memory allocating 4294967296 bytes.", "2 dumps fit as well: "),
+        ("Out of memory allocating 4294967296 bytes.", "2 dumps fit equally well: "),
         ("Attempting to reserve 13.48G at the bottom of memory. That was not possible. There are 12.84G free.",
          "none of the dumps there has an allocation of just 13.48G"),
     ],
@@ -534,6 +541,29 @@ def test_a_log_alone_says_what_it_can():
     assert 1 == said.code
     assert "--xla_dump_to=DIR" in said.err
     assert "a program: 16.00G do not fit into HBM of 15.75G, 259.5 MiB too much." in said.out
+
+
+def test_a_log_that_is_named_is_alone_explained(tmp_path):
+    """The logs of other programs that lie beside the dumps are not read; each of these has its own, and is not silent.
+
+    That they are there is told.
+    """
+    for name in ("xent", "kv"):
+        shutil.copytree(log(f"libtpu-0.0.33/{name}").parent, tmp_path / name)
+        [dump] = (tmp_path / name).glob("*-buffer-assignment.txt")
+        stem = dump.name.partition(".after_optimizations")[0]
+        (tmp_path / name / f"{stem}.oom_intermediate_module.txt").write_text("HloModule f\n")
+    shutil.copy(tmp_path / "kv" / "stderr.txt", tmp_path / "kv.log")
+    for named in (tmp_path / "kv" / "stderr.txt", tmp_path / "kv.log"):
+        said = call("oom", named, tmp_path, "--format", "json")
+        found = json.loads(said.out)
+        failures = [one for one in found["findings"] if one["is_failure"]]
+        assert (1, [str(named)], []) == (said.code, [one["log"] for one in failures], found["without_message"])
+        assert [f"{tmp_path}/kv"] == [one["dump"].rpartition("/")[0] for one in failures]
+        assert "bufferhouse: 2 other logs there not read, as a log is named\n" == said.err
+    (tmp_path / "xent" / "stderr.txt").unlink()
+    [silent] = json.loads(call("oom", named, tmp_path, "--format", "json").out)["without_message"]
+    assert f"{tmp_path}/xent" == silent["dump"].rpartition("/")[0]
 
 
 def test_standard_input_and_several_logs(tmp_path):

@@ -257,6 +257,14 @@ def test_prose_runs_over_several_lines(monkeypatch: pytest.MonkeyPatch):
     assert "remove  gone" == others[-1]
 
 
+def test_a_path_that_is_wider_than_the_screen_stays_whole(monkeypatch: pytest.MonkeyPatch):
+    """It can be copied; a sentence runs over several lines, as ever."""
+    monkeypatch.setenv("COLUMNS", "40")
+    path = f"dump: /dumps/{'x' * 60}.txt"
+    text = terminal_text("report", [Section("", [path, " ".join(["words"] * 10)])])
+    assert [path, " ".join(["words"] * 6), " ".join(["words"] * 4)] == text.splitlines()[2:]
+
+
 def test_rows_that_are_not_printed_are_counted():
     """Beyond the limit rows are counted, on the terminal and in Markdown."""
     records = [{"name": f"p{i}", "most": i, "change": 0, "word": None} for i in range(12)]

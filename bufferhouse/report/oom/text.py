@@ -248,7 +248,7 @@ def _told_about(finding: Finding) -> Iterator[str]:
         if finding.chosen:
             yield printable(sentence(finding.chosen))
     elif message.dialect != "T4" or tensorcore:  # else it is said that there is none
-        yield f"no dump: {finding.reason}"
+        yield f"{'dump not known' if finding.several else 'no dump'}: {finding.reason}"
     if finding.doubt:
         yield f"The dump, of {printable(finding.dump['program_name'])}, may be another program's: {finding.doubt}."
     if finding.lacks:

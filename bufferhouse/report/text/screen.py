@@ -131,8 +131,10 @@ def print_section(screen: Console, section: Section, exact: bool) -> None:
     """Print a heading, the lines below it, and as many columns of its table as fit."""
     if section.title:
         screen.print(line(section.title, "bold"))
-    for said_of_it in section.lines:
-        screen.print(line(said_of_it))
+    for said_of_it in map(line, section.lines):
+        # A path that is wider than the screen is printed whole, so that it can be copied.
+        is_whole = any(cell_len(word) > screen.width for word in said_of_it.plain.split())
+        screen.print(said_of_it, **({"overflow": "ignore", "crop": False} if is_whole else {}))
     if not section.columns:
         return
     cells = [
