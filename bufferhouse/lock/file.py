@@ -363,7 +363,7 @@ class _Reading:
                 if key not in _MAY_LACK:
                     self.fault((*path, key), key, "none")
             elif type(table[key]) is not kind or (kind is int and table[key] < 0):
-                self.fault((*path, key), f"{key} to be {_NAMES[kind]}", table[key])
+                self.fault((*path, key), f"{key} to be {_NAMES[kind]}", repr(table[key]))  # a text is no number
         return len(self.faults) == before
 
     def _entry(

@@ -55,6 +55,7 @@ def test_any_name_can_be_written(tmp_path: Path):
         ("version = 1\n", "", "1:1: expected version = 1 at the top, found none"),
         ("reserved_bytes = ", "reserved_bytes = 9", "expected the sum of its parts, "),
         ("reserved_bytes = ", "reserved_bytes = -", "expected reserved_bytes to be a whole number from 0 on, found -"),
+        ("memory_space = 1", 'memory_space = "1"', "expected memory_space to be a whole number from 0 on, found '1'"),
         ("temp_bytes", "tmp_bytes", "expected one of memory_space, reserved_bytes"),
         ('kind = "temp"', 'kind = "tmp"', "expected one of parameter, output, constant, temp, found tmp"),
         ('chip = "TPU v5e"', 'chip = "TPU v6e"', "expected a chip of the file, 'TPU v5e', found TPU v6e"),
