@@ -305,7 +305,7 @@ def test_what_shrank_is_told_with_its_memory_space():
     assert len(more) == len(told) > 1
     for space, line in zip(more, sorted(told), strict=True):
         assert f"memory space {space.memory_space} " in line
-        assert "Add them with: bufferhouse lock --update --file other.lock DUMPS" in line
+        assert "less than other.lock says. Lower it with: bufferhouse lock --update --file other.lock DUMPS" in line
 
 
 def test_a_program_of_several_memory_spaces_is_one_that_is_not_in_the_lock():

@@ -299,7 +299,7 @@ class _Check:
             add("notice", f"{label(row)}: {row.status}, {records[row.key]['change_said']}; not in {name} as it is now")
         for row in judged.shrunk:
             change = size(row.delta_bytes, signed=True)
-            add("notice", f"{place(row)}: {change}, less than {name} says. {self._way_in()}")
+            add("notice", f"{place(row)}: {change}, less than {name} says. {self._way_in('Lower it')}")
         read = " that could be read" if judged.refused else ""
         for row in {row.pair: row for row in judged.gone}.values():
             left = f"there is no dump of it{read}, and it was not compared; its entry stays in {name}"
@@ -336,8 +336,8 @@ class _Check:
             lines.append(f"The largest causes; --format json has {left} more.")
         return Section(title, lines, _CAUSES, causes[:_SHOWN_CAUSES])
 
-    def _way_in(self) -> str:
-        return f"Add them with: bufferhouse lock --update{self.again} DUMPS"
+    def _way_in(self, what: str = "Add them") -> str:
+        return f"{what} with: bufferhouse lock --update{self.again} DUMPS"
 
     def _way_out(self, row: Compared) -> str:
         program = row.pair.any
