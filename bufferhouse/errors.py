@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from bufferhouse.redaction import redacted
 
 MAKE_SPACE = "; make space and run the same command again"
+LOADING = "load dumps with: bufferhouse ingest SOURCE"
 _SHOWN = 80  # characters of a name in a message
 LARGEST_NUMBER = 2**63 - 1
 

@@ -8,7 +8,7 @@ import duckdb
 
 from bufferhouse.engine.faults import is_closed
 from bufferhouse.engine.sql import execute
-from bufferhouse.errors import counted
+from bufferhouse.errors import LOADING, counted
 from bufferhouse.models.build import is_current
 from bufferhouse.paths import MODELS
 
@@ -18,7 +18,6 @@ _TABLE = re.compile(
 _COLUMN = re.compile(r'(?:Referenced column|does not have a column named) "([^"]+)"')
 _OWN_SUGGESTION = re.compile(r'Did you mean "[^"\n]*"\?\n*')
 _SHOWN = 4
-LOADING = "load dumps with: bufferhouse ingest SOURCE"
 REJECTS = "bufferhouse rejects ls"
 _DUMPS = "bufferhouse query --from SOURCE --ask find_dump"
 _NAMES = """

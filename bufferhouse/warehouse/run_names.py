@@ -14,7 +14,7 @@ from datetime import datetime
 import duckdb
 
 from bufferhouse.engine.sql import execute
-from bufferhouse.errors import UsageError, counted, did_you_mean
+from bufferhouse.errors import LOADING, UsageError, counted, did_you_mean
 from bufferhouse.redaction import printable
 from bufferhouse.sources.run import TEXTS
 
@@ -114,6 +114,8 @@ def find_all(con: duckdb.DuckDBPyConnection, words: Sequence[str]) -> list[Named
 
 
 def _meant(runs: Sequence[Named], word: str) -> Named:
+    if not runs:
+        raise UsageError(f"there is no run {_said(word)}: the warehouse has no runs yet; {LOADING}")
     place, _, conditions = word.partition(":")
     if place in _PLACES:
         return _newest(runs, word, _PLACES[place], conditions)
@@ -125,8 +127,6 @@ def _meant(runs: Sequence[Named], word: str) -> Named:
         return found[0]
     if found:
         raise UsageError(f"{_said(word)} fits {counted(len(found), 'run')}; give one of them:\n{listed(found)}")
-    if not runs:
-        raise UsageError(f"there is no run {_said(word)}: the warehouse has no runs")
     hint = did_you_mean(word, (run.run_name for run in runs), 3)
     raise NoRun(word, hint, f"; there are:\n{listed(runs)}")
 

@@ -1,5 +1,7 @@
 """Runs by names, beginnings of names, and their place among the newest."""
 
+from pathlib import Path
+
 import pytest
 
 from bufferhouse.errors import UsageError
@@ -31,6 +33,19 @@ def test_a_run_called_latest_is_not_it(own_warehouse):
         opened.con.execute("UPDATE raw.runs SET run_name = 'latest' WHERE run_name = 'seeds'")
         assert newest == find(opened.con, "latest").run_name
         assert "latest" == find(opened.con, "late").run_name
+
+
+@pytest.mark.parametrize(
+    "verb", [["runs", "pin"], ["runs", "rm", "--yes"], ["export", "-o", "out", "--run"], ["lock"], ["oom"]]
+)
+def test_a_warehouse_without_runs_says_how_to_load_some(warehouse: Path, verb: list[str]):
+    """There is no name to choose among: the way out is an ingest."""
+    said = call(*verb, "monday", "--warehouse", warehouse)
+    assert 2 == said.code
+    assert (
+        "there is no run 'monday': the warehouse has no runs yet; load dumps with: bufferhouse ingest SOURCE\n"
+        in said.err
+    )
 
 
 def test_latest_is_the_newest_run(example):

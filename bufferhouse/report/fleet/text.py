@@ -13,8 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bufferhouse.compare.causes import short
-from bufferhouse.errors import counted
-from bufferhouse.query.hints import LOADING
+from bufferhouse.errors import LOADING, counted
 from bufferhouse.query.statements import Record
 from bufferhouse.report.fleet.data import Fleet, Series, Space
 from bufferhouse.report.fleet.tables import fleet_reshaped, fleet_tables, ingested_table, padding_table
