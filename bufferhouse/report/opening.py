@@ -79,7 +79,7 @@ def find_run(con: duckdb.DuckDBPyConnection, word: str | None) -> int:
 
 
 def find_programs(con: duckdb.DuckDBPyConnection, word: str) -> list[int]:
-    """Return the program_ids that `word` means: names or ids equal to it, else those that begin with it.
+    """Return the program_ids that `word` means: names or ids equal to it, else those that begin with it; '' means all.
 
     Raises:
         NothingToShow: there is no dump at all.
@@ -89,7 +89,7 @@ def find_programs(con: duckdb.DuckDBPyConnection, word: str) -> list[int]:
     if found:
         return [row["program_id"] for row in found]
     if not con.execute("SELECT 1 FROM raw.dumps LIMIT 1").fetchone():
-        raise nothing_of(con, f"there is no program {printable(word, 80)!r}")
+        raise nothing_of(con, "there is no program" + (f" {printable(word, 80)!r}" if word else ""))
     known = ask(con, "program_matches", word="").records
     if whole := rounded_from(word, known):
         ids = " or ".join(str(row["program_id"]) for row in whole)

@@ -308,6 +308,13 @@ def test_a_wrong_call_says_the_way_out(measured, words: list[str], message: str)
     assert message in outcome.err
 
 
+def test_a_warehouse_without_dumps_says_how_to_load_some(blank_warehouse):
+    """Sizes of a program that is not there are not what is missing."""
+    outcome = call("fits", "--chip", "v5e", "--warehouse", blank_warehouse)
+    expected = "bufferhouse: there is no program: no runs yet; load dumps with: bufferhouse ingest SOURCE\n"
+    assert (2, expected) == (outcome.code, outcome.err)
+
+
 @pytest.mark.corpus
 def test_what_the_compiler_refused_does_not_fit(corpus, tmp_path):
     """Eight programs at ten batch sizes: measured points fit where it compiled, and the guess lies in between."""

@@ -55,7 +55,7 @@ def read_fits(
     with opened(origin, wait) as (con, _, note):
         run_name = find(con, run).run_name if run else ""
         found = read_series(con, word, memory_space=memory_space, run_name=run_name)
-        if not found and word:
+        if not found:
             find_programs(con, word)
     if not found:
         named = f" named {printable(word, 80)!r}" if word else ""
