@@ -128,7 +128,8 @@ def _parted(sources: list[str], run: str | None, warehouse: Any) -> tuple[Logs, 
             held += [source] * may_hold_dumps
         elif os.path.isfile(source):
             (held if "buffer-assignment" in os.path.basename(source) else named).append(source)
-        elif run is None and _has_warehouse(warehouse):
+        elif run is None:
+            _check_warehouse(warehouse, source)
             run = source
         else:
             raise UsageError(f"{source}: no such file or directory")
@@ -143,12 +144,15 @@ def _by_path(logs: Logs) -> dict[str, Any]:
     return {path if path == "-" or "://" in path else os.path.abspath(path): one for path, one in paths}
 
 
-def _has_warehouse(warehouse: Any) -> bool:
+def _check_warehouse(warehouse: Any, word: str) -> None:
+    """Refuse a word that is no path if there is no warehouse either, of which it could be a run."""
     try:
         warehouse_path(warehouse, must_exist=True)
-    except UsageError:
-        return False
-    return True
+    except UsageError as error:
+        from bufferhouse.warehouse.run_names import is_like_path
+
+        why = "" if is_like_path(word) else f", and no run of a warehouse: {error}"
+        raise UsageError(f"{word}: no such file or directory{why}") from None
 
 
 def _read(logs: Logs, *, is_alone: bool) -> tuple[list, list]:

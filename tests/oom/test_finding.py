@@ -715,6 +715,15 @@ def test_a_run_of_the_warehouse_is_enough(two_failures: Path):
     assert (2, True) == (nothing.code, "expected logs, directories of dumps, or a run" in nothing.err)
 
 
+def test_a_run_without_a_warehouse_says_that_there_is_none(tmp_path: Path):
+    """A word may be a run of a warehouse that is not there; a word that looks like a path is a path."""
+    missing = tmp_path / "none.duckdb"
+    said = "bufferhouse: monday: no such file or directory, and no run of a warehouse: there is no warehouse at"
+    run, path = (call("oom", word, "--warehouse", missing) for word in ("monday", "monday.log"))
+    assert (2, True) == (run.code, run.err.startswith(f"{said} {missing}"))
+    assert (2, "bufferhouse: monday.log: no such file or directory\n") == (path.code, path.err)
+
+
 def test_the_page_holds_the_findings(tmp_path):
     """Verdict, figures, bars and values; with --html standard output has one line. What is hostile stays text."""
     page = tmp_path / "oom.html"
