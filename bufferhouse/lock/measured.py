@@ -114,9 +114,13 @@ def _differing(same: Sequence[tuple[Record, Entry]], *, is_in_memory: bool) -> s
         return None
     first = same[0][1]
     way = _where("device_kind", is_in_memory=is_in_memory)
+    names = sorted(largest)
+    compilers = sorted({entry.compiler for entry in largest.values() if entry.compiler})
+    built = f", compiled by {' and '.join(compilers)}" if len(compilers) > 1 else ""
+    lead = "Lock the dumps of one compiler; if" if built else "If"  # two releases need no second chip to differ
     return (
-        f"{first.function} on {first.chip} takes other bytes in {', '.join(sorted(largest))}; the largest stands. "
-        f"If they are of several chips, say that of each {way}; or lock them one by one with --chip"
+        f"{first.function} on {first.chip} takes other bytes in {', '.join(names)}{built}; the largest stands. "
+        f"{lead} they are of several chips, say that of each {way}; or lock them one by one with --chip"
     )
 
 

@@ -442,3 +442,20 @@ def test_a_dump_that_cannot_be_read_takes_no_entry_out_of_a_new_file(tmp_path: P
     path.write_text(f"<<<<<<< ours\n{before}=======\n{other.read_text()}>>>>>>> theirs\n")
     said = call("lock", dumps, "--file", path)
     assert (2, True) == (said.code, f"write the file anew with: bufferhouse lock --file {path} DUMPS" in said.err)
+
+
+def test_dumps_of_several_compilers_are_told_as_such(fleet: Path, tmp_path: Path):
+    """One entry stands for a program on a chip, so a lock of two releases holds the larger one: lock one release."""
+    said = call("lock", fleet / "jaxlib-0.6.0", fleet / "jaxlib-0.9.0", "--file", tmp_path / "memory.lock")
+    note = (
+        "takes other bytes in jaxlib-0.6.0, jaxlib-0.9.0, compiled by jaxlib 0.6.0 and jaxlib 0.9.0; the largest "
+        "stands. Lock the dumps of one compiler; if they are of several chips, say that of each in a run.json"
+    )
+    assert (0, True) == (said.code, note in said.err)
+
+
+def test_runs_of_one_compiler_may_be_of_several_chips(runs: None, tmp_path: Path):
+    """Nothing says which compiler made these, so the way out is another name for the chip."""
+    said = call("lock", "kept", "stored", "--file", tmp_path / "memory.lock")
+    note = "takes other bytes in kept, stored; the largest stands. If they are of several chips, say that of each with"
+    assert (0, True) == (said.code, note in said.err)
