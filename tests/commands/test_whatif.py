@@ -209,7 +209,7 @@ def test_a_folder_of_dumps_is_answered_like_a_warehouse(example_warehouse: Path)
     words = ("whatif", PROGRAM, "--edit", "donate:parameter=0", "--edit", "reschedule")
     by_folder = call(*words, "--from", CHECKOUT / "examples" / "fleet" / RUN)
     assert call(*words, "--run", RUN, "--warehouse", example_warehouse).out == by_folder.out
-    assert "occupied at the peak" in by_folder.out
+    assert "occupied at the peak, at least" in by_folder.out  # no schedule takes less; that of the dump takes more
     assert "arena, at least" in by_folder.out
     assert "the whole schedule" in by_folder.out
 
