@@ -25,7 +25,7 @@ _NAMES = """
     WHERE NOT internal AND schema_name IN ('marts', 'staging', 'intermediate', 'checks', 'raw')
     UNION ALL
     SELECT schema_name || '.' || table_name FROM duckdb_tables()
-    WHERE NOT internal AND schema_name IN ('intermediate', 'raw', 'meta')
+    WHERE NOT internal AND schema_name IN ('marts', 'staging', 'intermediate', 'raw', 'meta')
 """
 _OF_A_COLUMN = """
     SELECT DISTINCT schema_name || '.' || table_name AS name, schema_name

@@ -25,7 +25,7 @@ _TABLES = r"""
         FROM duckdb_views() WHERE NOT internal AND schema_name IN ('marts', 'staging')
         UNION ALL
         SELECT schema_name || '.' || table_name, split_part(COALESCE(comment, ''), '. ', 1)
-        FROM duckdb_tables() WHERE NOT internal AND schema_name = 'raw'
+        FROM duckdb_tables() WHERE NOT internal AND schema_name IN ('marts', 'staging', 'raw')
     )
     ORDER BY name, length(full_name), full_name
 """

@@ -175,6 +175,7 @@ def test_an_answer_follows_a_link_and_is_written_into_a_pipe(example_warehouse, 
     ("sql", "hint"),
     [
         ("FROM peak_memry", "Did you mean marts.peak_memory or marts.peak_memory_v1?"),
+        ("FROM marts.warning_v1", "Did you mean marts.warnings_v1"),
         ("FROM raw.allocation", "Did you mean raw.allocations"),
         ("FROM mart.runs", "Did you mean marts.runs"),
         ("FROM nothing_like_it_at_all", "SHOW ALL TABLES lists them."),

@@ -100,6 +100,8 @@ def test_tables_show_each_mart_once(talk):
     assert sorted(set(names)) == names
     (line,) = talk(".tables memory_space_trend_v1").splitlines()[2:]
     assert ["marts.memory_space_trend", "v1", "v2", "How"] == line.split()[:4]
+    (line,) = talk(".tables marts.warnings").splitlines()[2:]  # the first version is stored, the others are views
+    assert ["marts.warnings", "v1", "v2", "v3", "Soft"] == line.split()[:5]
 
 
 def test_a_table_is_described(talk):
