@@ -1,7 +1,7 @@
 """The entries that dumps make: of all runs of a connection, or of some."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import duckdb
@@ -49,7 +49,7 @@ def measured(
     ]
     found = by(lambda one: one[1].key, entries).values()
     lock = Lock.of(min((entry for _, entry in same), key=Entry.size_order) for same in found)
-    lock.notes = [note for same in found if (note := _differing(same, is_in_memory=is_in_memory))]
+    lock.notes = _differing(found, is_in_memory=is_in_memory)
     if unnamed := sum(not entry.compiler for entry in lock.entries.values()):
         lock.notes.append(
             f"nothing says which compiler made the dumps of {counted(unnamed, 'program')}, so no check can tell that "
@@ -104,24 +104,30 @@ def _where(fact: str, *, is_in_memory: bool) -> str:
     return f"with: bufferhouse runs set RUN {fact}=…"
 
 
-def _differing(same: Sequence[tuple[Record, Entry]], *, is_in_memory: bool) -> str | None:
-    """Return a note if several runs have a program with different bytes; a run may have several dumps of it."""
-    largest: dict[str, Entry] = {}
-    for row, entry in same:
-        other = largest.get(row["run_name"])
-        largest[row["run_name"]] = min((entry, other), key=Entry.size_order) if other else entry
-    if len({tuple(space.figures for space in entry.spaces) for entry in largest.values()}) < 2:
-        return None
-    first = same[0][1]
+def _differing(found: Iterable[Sequence[tuple[Record, Entry]]], *, is_in_memory: bool) -> list[str]:
+    """Return a note for each set of runs that have a program with different bytes; a run may have several dumps."""
+    differing: dict[tuple, list[Entry]] = {}
+    for same in found:
+        largest: dict[str, Entry] = {}
+        for row, entry in same:
+            other = largest.get(row["run_name"])
+            largest[row["run_name"]] = min((entry, other), key=Entry.size_order) if other else entry
+        if len({tuple(space.figures for space in entry.spaces) for entry in largest.values()}) > 1:
+            compilers = sorted({entry.compiler for entry in largest.values() if entry.compiler})
+            differing.setdefault((tuple(sorted(largest)), tuple(compilers)), []).append(same[0][1])
     way = _where("device_kind", is_in_memory=is_in_memory)
-    names = sorted(largest)
-    compilers = sorted({entry.compiler for entry in largest.values() if entry.compiler})
-    built = f", compiled by {' and '.join(compilers)}" if len(compilers) > 1 else ""
-    lead = "Lock the dumps of one compiler; if" if built else "If"  # two releases need no second chip to differ
-    return (
-        f"{first.function} on {first.chip} takes other bytes in {', '.join(names)}{built}; the largest stands. "
-        f"{lead} they are of several chips, say that of each {way}; or lock them one by one with --chip"
-    )
+    notes = []
+    for (names, compilers), entries in differing.items():
+        count, said = _named(entries)
+        takes = f"{said} takes" if len(entries) == 1 else f"{count} take"
+        which = "the largest stands" if len(entries) == 1 else f"the largest of each stands: {said}"
+        built = f", compiled by {' and '.join(compilers)}" if len(compilers) > 1 else ""
+        lead = "Lock the dumps of one compiler; if" if built else "If"  # two releases need no second chip to differ
+        notes.append(
+            f"{takes} other bytes in {', '.join(names)}{built}; {which}. {lead} they are of several chips, say that of "
+            f"each {way}; or lock them one by one with --chip"
+        )
+    return notes
 
 
 def _spaces(con: duckdb.DuckDBPyConnection, dump_ids: Sequence[int], checkout: Checkout) -> dict[int, list[Space]]:

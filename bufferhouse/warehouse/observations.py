@@ -54,7 +54,7 @@ def incomplete(sightings: Iterable[Sighting]) -> list[str]:
         absent, lost = ("live_range", "live ranges") if "values" in roles else ("values", "values")
         lines.append(
             f"{one.source_uri}: expected …{SUFFIXES[absent]} beside it, found none; the dump is loaded without {lost}, "
-            "so it has no peak; put that file there, and ingest again"
+            "so it has no peak; put that file there, and run the command again"
         )
     return lines
 

@@ -301,7 +301,7 @@ def test_what_shrank_is_told_with_its_memory_space():
         for space in entry.spaces
     ]
     held = hold(Lock({key: replace(entry, spaces=more)}), Lock({key: entry}))
-    *told, _ = lock_text(held, judge_held(held), ANY_GROWTH, "github", name="other.lock").splitlines()
+    _, *told = lock_text(held, judge_held(held), ANY_GROWTH, "github", name="other.lock").splitlines()
     assert len(more) == len(told) > 1
     for space, line in zip(more, sorted(told), strict=True):
         assert f"memory space {space.memory_space} " in line
@@ -341,7 +341,9 @@ def test_new_gone_and_refused_programs(tmp_path: Path):
     judged = judge_held(hold(lock, without))
     assert ([first.program_id], True) == ([row.pair.before.program_id for row in judged.gone], judged.is_passed)
     assert {UNCHANGED, GONE} == {row.status for row in hold(lock, without).rows}
-    assert f"{first.function}: there is no dump of it" in lock_text(hold(lock, without), judged, ANY_GROWTH, "github")
+    told = lock_text(hold(lock, without), judged, ANY_GROWTH, "github").splitlines()
+    one = f"1 program without a dump was not compared, and its entry stays in memory.lock: {first.function}"
+    assert [True, True] == [f"{len(rest)} comparisons with memory.lock" in told[0], one in told[-1]]
     without.refused = ["broken-buffer-assignment.txt"]
     assert not judge_held(hold(lock, without)).is_passed
 
@@ -349,7 +351,7 @@ def test_new_gone_and_refused_programs(tmp_path: Path):
 def test_a_program_may_be_in_a_dump_that_could_not_be_read():
     """Nobody says that a program was not compiled where the dump of it may be the one that is broken."""
     lock = lock_of("jaxlib-0.9.0")
-    first, *rest = lock.entries.values()
+    _, *rest = lock.entries.values()
     without = Lock.of(rest)
     without.refused = ["broken-buffer-assignment.txt"]
     held = hold(lock, without)
@@ -357,8 +359,11 @@ def test_a_program_may_be_in_a_dump_that_could_not_be_read():
     for form in ("table", "markdown"):
         told = " ".join(lock_text(held, judged, ANY_GROWTH, form).split())
         assert (True, False) == ("or are in a dump that could not be read." in told, "These have no dump:" in told)
-    notice = f"{first.function}: there is no dump of it that could be read, and it was not compared"
+    notice = "1 program without a dump that could be read was not compared, and its entry stays in memory.lock"
     assert notice in lock_text(held, judged, ANY_GROWTH, "github")
+    several = hold(lock, Lock.of(rest[:1]))
+    told = lock_text(several, judge_held(several), ANY_GROWTH, "github")
+    assert f"{len(rest)} programs without a dump were not compared, and their entries stay in memory.lock: " in told
 
 
 def test_a_comment_is_as_long_as_github_takes():

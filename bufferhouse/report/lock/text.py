@@ -28,7 +28,7 @@ from bufferhouse.report.compare.records import cause_with_bytes, exactly, progra
 from bufferhouse.report.site.addresses import function_address
 from bufferhouse.report.site.sources import source_links
 from bufferhouse.report.text.columns import Column
-from bufferhouse.report.text.figures import bytes_form, printable, space_title
+from bufferhouse.report.text.figures import bytes_form, printable, some_of, space_title
 from bufferhouse.report.text.github import annotation, place_of
 from bufferhouse.report.text.screen import report_text
 from bufferhouse.report.text.sections import Section, plain_json
@@ -36,6 +36,7 @@ from bufferhouse.report.text.sections import Section, plain_json
 _SHOWN = 15
 _NO_LIVE_RANGES = "the dump or the lock has no live ranges"
 _EXPLAINED = 5  # programs
+_MOST_NAMED = 5  # programs in an annotation
 _SHOWN_CAUSES = 8
 _LONGEST_COMMENT = 65_536  # characters that GitHub takes, a last line feed among them
 _FEWER_ROWS = (200, 100, 50, 15, 5, 1)  # of a table, tried in this order
@@ -291,7 +292,11 @@ class _Check:
             why = "its dump has allocations alone, and may be cut short" if may_be_cut(held, row) else _NO_LIVE_RANGES
             add("error", f"{place(row)}: not judged, as {why}")
         for uri in judged.refused:
-            add("error", f"{uri}: the dump could not be read")
+            add("error", f"could not be read: {uri}")
+        total = f"{counted(judged.verdict.compared_count, 'comparison')} with {name}"
+        unknown = programs_of(self.comparison.records(judged.unknown))
+        # The first notice: GitHub shows ten of each level.
+        add("notice", f"{total}, {over(self.comparison, judged.verdict, limit, exact=exact)}, {unknown} not in it")
         for row in judged.within_limit:
             grown = size(row.delta_bytes, signed=True)
             add("notice", f"{place(row)}: {grown}, within the limit {limit.said(exact=exact)}", _culprit(row))
@@ -301,14 +306,12 @@ class _Check:
             change = size(row.delta_bytes, signed=True)
             add("notice", f"{place(row)}: {change}, less than {name} says. {self._way_in('Lower it')}")
         read = " that could be read" if judged.refused else ""
-        for row in {row.pair: row for row in judged.gone}.values():
-            left = f"there is no dump of it{read}, and it was not compared; its entry stays in {name}"
-            add("notice", f"{label(row)}: {left}")
+        if gone := sorted({label(row) for row in judged.gone}):
+            were, entries = ("was", "its entry stays") if len(gone) == 1 else ("were", "their entries stay")
+            left = f"without a dump{read} {were} not compared, and {entries} in {name}"
+            add("notice", f"{counted(len(gone), 'program')} {left}: {some_of(gone, _MOST_NAMED, 200)}")
         for said in (*self._absent(), *self._rebuilt()):
             add("notice", said)
-        total = f"{counted(judged.verdict.compared_count, 'comparison')} with {name}"
-        unknown = programs_of(self.comparison.records(judged.unknown))
-        add("notice", f"{total}, {over(self.comparison, judged.verdict, limit, exact=exact)}, {unknown} not in it")
         return "\n".join(lines)
 
     def _why(self, row: Compared, record: Record) -> Section:
