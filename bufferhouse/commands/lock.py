@@ -170,6 +170,13 @@ def _write(
         if key not in before or before[key].told != entry.told or key in (accepted or ())
     ]
     say(f"{file}: {counted(len(new.entries), 'program')} ({', '.join(new.chips)}), {len(moved):,} written")
+    peaks = {
+        key for key, entry in fresh.entries.items() if not entry.has_peak and key in before and before[key].has_peak
+    }
+    for is_kept, said in ((True, "the peak stays in"), (False, "the peak was removed from")):
+        if keys := sorted(key for key in peaks if new.entries[key].has_peak == is_kept):
+            count, named = counted(len(keys), "program"), some_of([key[0] for key in keys], _MOST_NAMED, 120)
+            say(f"the dumps of {count} have no live ranges, and {said} {file}: {named}")
     if removed:
         named = some_of(sorted(removed), _MOST_NAMED, 120)
         say(f"removed from {file}, as there is no dump of it: {named}; --update would keep it")

@@ -64,6 +64,10 @@ def _way_out(options: str) -> str:
     return f"take what the dumps say with: bufferhouse lock --update{options} DUMPS"
 
 
+def _anew(options: str) -> str:
+    return f"write the file anew with: bufferhouse lock{options} DUMPS"
+
+
 class Fault(NamedTuple):
     """What is wrong with a program of a file, or with a part of it that names none, and the way out if there is one."""
 
@@ -198,7 +202,10 @@ def read_lock(path: Path, chip: str | None = None) -> Lock:
     entries = reading.entries(is_whole=True)
     if faults := reading.faults:
         more = len(faults) - _MOST_SHOWN
-        shown = [*map(str, faults[:_MOST_SHOWN]), *([f"… and {counted(more, 'more fault')}"] if more > 0 else [])]
+        ways_out = {fault.way_out for fault in faults}
+        is_one = len(faults) > 1 and len(ways_out) == 1  # which is said once
+        shown = [fault.said if is_one else str(fault) for fault in faults[:_MOST_SHOWN]]
+        shown += [f"… and {counted(more, 'more fault')}"] * (more > 0) + [*ways_out] * is_one
         raise LockFault("\n".join(shown))
     return Lock.of(entries)
 
@@ -286,7 +293,7 @@ class _Reading:
 
     def __init__(self, name: str, text: str, options: str, first_line: int = 1) -> None:
         self.name, self.text, self.first_line = name, text, first_line
-        self.way_out = _way_out(options)
+        self.way_out, self.anew = _way_out(options), _anew(options)
         self.faults: list[Fault] = []
         self._key: Key | None = None  # of the program that is being read
         self._places: dict | None = None
@@ -327,7 +334,8 @@ class _Reading:
         shown = found if isinstance(found, str) else repr(found)
         cut = shown if len(shown) <= 80 else f"{shown[:79]}…"
         said = f"{self.name}:{line + self.first_line - 1}:{column}: expected {expected}, found {cut}"
-        self.faults.append(Fault(self._key, said, way_out))
+        # An update mends programs alone.
+        self.faults.append(Fault(self._key, said, way_out or (self.anew if self._key is None else self.way_out)))
 
     def _version(self, document: Mapping[str, Any]) -> None:
         version = document.get("version")
@@ -336,7 +344,8 @@ class _Reading:
                 ("version",), f"version = {VERSION} at the top", repr(version) if "version" in document else "none"
             )
         elif version > VERSION:
-            self.fault(("version",), f"version {VERSION}", f"version {version}, of a newer bufferhouse")
+            found = f"version {version}, of a newer bufferhouse"
+            self.fault(("version",), f"version {VERSION}", found, "use that one")
             raise NewerLock(str(self.faults[-1]))
 
     def _unknown(self, table: Mapping[str, Any], keys: Mapping[str, type], path: tuple) -> None:
@@ -417,15 +426,15 @@ class _Reading:
         space = Space(table["memory_space"], *(table.get(name) for name in FIGURES), sites, padding)
         parts = space.parameter_bytes + space.output_bytes + space.constant_bytes + space.temp_bytes
         if parts != space.reserved_bytes:
-            self.fault((*path, "reserved_bytes"), f"the sum of its parts, {parts}", space.reserved_bytes, self.way_out)
+            self.fault((*path, "reserved_bytes"), f"the sum of its parts, {parts}", space.reserved_bytes)
         if space.donated_bytes > space.parameter_bytes:
             most = f"at most the parameters, {space.parameter_bytes}"
-            self.fault((*path, "donated_bytes"), most, space.donated_bytes, self.way_out)
+            self.fault((*path, "donated_bytes"), most, space.donated_bytes)
         if (space.occupied_peak_bytes is None) != (space.layout_padding_bytes is None):
             self.fault(path, "occupied_peak_bytes and layout_padding_bytes, or neither", "one of them")
         elif sum(site.owned_bytes for site in sites) > (space.occupied_peak_bytes or 0):
             most = f"sites of at most {space.occupied_peak_bytes or 0} bytes, the occupied peak"
-            self.fault((*path, "peak"), most, str(sum(site.owned_bytes for site in sites)), self.way_out)
+            self.fault((*path, "peak"), most, str(sum(site.owned_bytes for site in sites)))
         return space
 
     def _sites(self, table: Mapping[str, Any], name: str, keys: Mapping[str, type], path: tuple) -> list[Site] | None:
@@ -461,6 +470,8 @@ def _key_in(text: str) -> Key | None:
 def updated(kept: Mendable, fresh: Lock, programs: Iterable[Key] | None = None, why: str = "") -> Lock:
     """Return the lock after an update: entries of the dumps if they moved, all others unchanged.
 
+    A dump that says less, as its live ranges or its values are missing, does not move an entry of the same bytes.
+
     With `programs`, keys of entries, only these are updated; `why` is stored with them as the reason. A reason belongs
     to the bytes that it explains: if they move without a new reason, it is removed. Programs without a dump stay.
 
@@ -483,7 +494,7 @@ def updated(kept: Mendable, fresh: Lock, programs: Iterable[Key] | None = None, 
         raise LockFault("\n".join(str(_left(fault, kept.options, fresh)) for fault in faults[:_MOST_SHOWN]))
     for key, entry in moving.items():
         sides = known.get(key, [])
-        same = next((one for one in sides if one.told == entry.told), None)
+        same = next((one for one in sides if one.told == entry.told or _says_less(entry, one)), None)
         if why:
             before = sides[0] if sides else _former(entry, kept, fresh)
             entries[key] = replace(entry, why=why, growth_bytes=_growth(before, entry))
@@ -495,13 +506,31 @@ def updated(kept: Mendable, fresh: Lock, programs: Iterable[Key] | None = None, 
     return Lock.of(entries.values())
 
 
+def _says_less(entry: Entry, before: Entry) -> bool:
+    """Return whether a dump has the bytes of an entry of the file, but not its peaks, or the operations at them.
+
+    A file of it is missing. One with allocations alone may be cut: whoever takes it into the file means it.
+    """
+    numbers = [[space.memory_space for space in one.spaces] for one in (entry, before)]
+    is_comparable = numbers[0] == numbers[1] and not entry.has_allocations_alone
+    return is_comparable and all(map(_is_part, entry.spaces, before.spaces))
+
+
+def _is_part(space: Space, before: Space) -> bool:
+    if space.figures == before.figures:
+        names, known = (any(site.op_name for site in one.sites) for one in (space, before))
+        return space.told == before.told or (known and not names)
+    bare = replace(before, occupied_peak_bytes=None, layout_padding_bytes=None)
+    return space.figures == bare.figures
+
+
 def _left(fault: Fault, options: str, fresh: Lock) -> Fault:
     """Return a fault that an update leaves, with a way out: whoever sees it has just updated the file from dumps."""
     if fault.key in fresh.entries:
         return fault  # its dump is there, but only other programs were to be written
     # A part of the file without a name may be of any program.
     dump = f"there is no dump of {fault.key[0]} on {fault.key[1]}; if it is gone, " if fault.key else ""
-    return fault._replace(way_out=f"{dump}write the file anew with: bufferhouse lock{options} DUMPS")
+    return fault._replace(way_out=f"{dump}{_anew(options)}")
 
 
 def _same_build(entry: Entry, fresh: Lock) -> Entry:

@@ -213,6 +213,24 @@ def test_a_dump_with_allocations_alone_does_not_pass_for_one_that_shrank(locked:
     ).out  # fmt: skip
 
 
+def test_a_peak_that_an_update_keeps_or_takes_out_is_named(tmp_path: Path):
+    """A file of the dump is missing: the peak stays. One with allocations alone, whole or cut, takes it out."""
+    dumps = Path(shutil.copytree(CHECKOUT / "examples" / "fleet" / "jaxlib-0.10.0", tmp_path / "dumps"))
+    path = tmp_path / "memory.lock"
+    call("lock", dumps, "--file", path)
+    before = path.read_text()
+    for file in dumps.glob("*.jit_fft.*-live-range.txt*"):
+        file.unlink()
+    said = call("lock", "--update", dumps, "--file", path)
+    assert (0, before) == (said.code, path.read_text())
+    assert f"the dumps of 1 program have no live ranges, and the peak stays in {path}: jit_fft\n" in said.err
+    for file in dumps.glob("*.jit_fft.*-buffer-assignment-values.txt*"):
+        file.unlink()
+    said = call("lock", "--update", dumps, "--file", path)
+    assert (0, before.count("\npeak = ") - 1) == (said.code, path.read_text().count("\npeak = "))
+    assert f"the dumps of 1 program have no live ranges, and the peak was removed from {path}: jit_fft\n" in said.err
+
+
 def test_a_line_of_a_log_is_no_dump_that_could_not_be_read(locked: Path, tmp_path: Path):
     """What an ingest refused of a log stands among the rejects of a run, and says nothing of its dumps."""
     shutil.copytree(LOCKED / "kept", tmp_path / "night")

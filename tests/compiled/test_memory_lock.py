@@ -302,7 +302,7 @@ def test_a_file_that_one_program_does_not_mend_names_the_way_out_of_tests(progra
     use("undonated", is_updating=False)
     path.write_text(committed.replace("version = 1", "version = 2"))
     for is_updating in (False, True):
-        with pytest.raises(pytest.fail.Exception, match=r"of a newer bufferhouse$"):
+        with pytest.raises(pytest.fail.Exception, match=r"of a newer bufferhouse; use that one$"):
             use("kept", is_updating=is_updating)
     elsewhere = tmp_path / "locks" / "memory.lock"
     with pytest.raises(pytest.fail.Exception, match=r"locks: No such file or directory; make this folder$"):
