@@ -177,7 +177,8 @@ def _final_state(summary: Summary, failing_share: float, by_source: Mapping[str,
         if summary.unplaced:
             said += f", {counted(len(summary.unplaced), 'log')} of no known run"
         return Completed(name="Completed with rejects", message=said, data=summary.told())
-    others = f", {len(summary.waiting)} waiting" if summary.waiting else ""
+    others = f", {summary.known_rejected} rejected before" if summary.known_rejected else ""
+    others += f", {len(summary.waiting)} waiting" if summary.waiting else ""
     others += f", {counted(len(summary.archives), 'file')} not opened" if summary.archives else ""
     return Completed(message=f"{summary.new} new, {summary.known} known{others}", data=summary.told())
 

@@ -250,11 +250,12 @@ def run_http(made: MCPServer, opened: socket.socket, token: str) -> None:
 
 def guarded(app: Callable[..., Awaitable[None]], token: str) -> Callable[..., Awaitable[None]]:
     """Return an ASGI application that answers 401 to requests without the token."""
-    expected = f"Bearer {token}".encode()
+    expected = token.encode()
 
     async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
-        given = dict(scope.get("headers") or ()).get(b"authorization", b"")
-        if scope["type"] == "lifespan" or hmac.compare_digest(given, expected):
+        scheme, _, given = dict(scope.get("headers") or ()).get(b"authorization", b"").partition(b" ")
+        is_known = scheme.lower() == b"bearer" and hmac.compare_digest(given, expected)  # no case: RFC 9110, 11.1
+        if scope["type"] == "lifespan" or is_known:
             await app(scope, receive, send)
             return
         await send({"type": "http.response.start", "status": 401, "headers": [(b"www-authenticate", b"Bearer")]})

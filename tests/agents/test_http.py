@@ -56,7 +56,9 @@ def status(url, **headers):
 def test_only_who_has_the_token_is_answered(url):
     """Not without it, not with another one, and not a page that a browser shows."""
     own = f"Bearer {SECRET}"
-    assert [401, 401] == [status(url), status(url, Authorization="Bearer x")]
+    others = ("Bearer x", f"Basic {SECRET}", SECRET, f"Bearer {SECRET}x", "Bearer ")
+    assert [401] * 6 == [status(url), *(status(url, Authorization=one) for one in others)]
+    assert status(url, Authorization=own) == status(url, Authorization=f"bearer {SECRET}") != 401
     assert 421 == status(url, Authorization=own, Host="evil.example")
     assert 403 == status(url, Authorization=own, Origin="http://evil.example")
 

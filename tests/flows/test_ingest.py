@@ -265,6 +265,7 @@ def test_a_folder_of_bad_dumps_fails(prefect_server, seeds, tmp_path):
     assert "5" == figures(artifact(state))["rejected"]
     again = ingest([str(seeds)], warehouse=str(warehouse), return_state=True)  # nothing came: nothing to tell
     assert ("Completed", "5") == (again.name, figures(artifact(again))["rejected before"])
+    assert "0 new, 0 known, 5 rejected before" == again.message
 
 
 @pytest.mark.parametrize(
