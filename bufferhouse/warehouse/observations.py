@@ -51,10 +51,12 @@ def incomplete(sightings: Iterable[Sighting]) -> list[str]:
         roles = one.content.file_sha256
         if ("values" in roles) == ("live_range" in roles):
             continue
-        absent, lost = ("live_range", "live ranges") if "values" in roles else ("values", "values")
+        absent, lost = "values", "values, so nothing says which operations they are of"
+        if "values" in roles:
+            absent, lost = "live_range", "live ranges, so it has no peak"
         lines.append(
-            f"{one.source_uri}: expected …{SUFFIXES[absent]} beside it, found none; the dump is loaded without {lost}, "
-            "so it has no peak; put that file there, and run the command again"
+            f"{one.source_uri}: expected …{SUFFIXES[absent]} beside it, found none; the dump is loaded without {lost}; "
+            "put that file there, and run the command again"
         )
     return lines
 
