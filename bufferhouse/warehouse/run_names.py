@@ -127,7 +127,9 @@ def _meant(runs: Sequence[Named], word: str) -> Named:
         return found[0]
     if found:
         raise UsageError(f"{_said(word)} fits {counted(len(found), 'run')}; give one of them:\n{listed(found)}")
-    hint = did_you_mean(word, (run.run_name for run in runs), 3)
+    names = [run.run_name for run in runs]
+    folder = os.path.basename(word.rstrip("/"))  # which a run is called after
+    hint = did_you_mean(folder, [folder]) if folder in names else did_you_mean(word, names, 3)
     raise NoRun(word, hint, f"; there are:\n{listed(runs)}")
 
 

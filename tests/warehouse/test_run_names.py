@@ -59,6 +59,7 @@ def test_latest_is_the_newest_run(example):
     [
         ("jaxlib-0.4", "fits 3 runs; give one of them:"),
         ("jaxlib-0.44", "did you mean 'jaxlib-0.4"),
+        ("/dumps/jaxlib-0.6.0/", "there is no run '/dumps/jaxlib-0.6.0/'; did you mean 'jaxlib-0.6.0'?"),
         ("latest:track=nihgtly", "there are no runs with track=nihgtly; known: release, seeds"),
         ("previous:track=seeds", "there is 1 run with track=seeds"),
         ("latest:nightly", "expected latest:NAME=VALUE, such as latest:track=nightly"),
