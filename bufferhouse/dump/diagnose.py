@@ -32,7 +32,7 @@ _KINDS = {
     "Total bytes used": "a memory usage report; the dump is the file …-buffer-assignment.txt beside it",
     "Memory Space: ": "a memory usage report; the dump is the file …-buffer-assignment.txt beside it",
 }
-_LOG = re.compile(r"RESOURCE_EXHAUSTED|\b(?:[Rr]an o|O|o)ut of memory\b")  # of a program that did not fit
+_LOG = re.compile(r"RESOURCE_EXHAUSTED|\b[Oo]ut of memory\b")  # of a program that did not fit
 _HEAD = 12  # a checksum, and the mark of DuckDB behind it
 
 

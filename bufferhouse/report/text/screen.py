@@ -134,7 +134,7 @@ def print_section(screen: Console, section: Section, exact: bool) -> None:
     for said_of_it in map(line, section.lines):
         # A path that is wider than the screen is printed whole, so that it can be copied.
         is_whole = any(cell_len(word) > screen.width for word in said_of_it.plain.split())
-        screen.print(said_of_it, **({"overflow": "ignore", "crop": False} if is_whole else {}))
+        screen.print(said_of_it, overflow="ignore" if is_whole else None, crop=not is_whole)
     if not section.columns:
         return
     cells = [
